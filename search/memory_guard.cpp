@@ -79,6 +79,8 @@ std::optional<MemoryGuard::KnownDemand> MemoryGuard::known_of(const space::Trial
 }
 
 void MemoryGuard::look_at_device(const space::Trial& trial) {
+  // The first trial with memory of a GPU: from here on that is what runs out, and what is known of the host's is
+  // another quantity.
   if (!on_device_) {
     on_device_ = true;
     limit_ = 0;
@@ -101,6 +103,7 @@ std::vector<space::Configuration> MemoryGuard::take_unexplained() {
 /// By the peaks alone: one that ran out of memory says less than any that did not.
 bool MemoryGuard::choose_groups() {
   const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &KnownDemand::exceeded));
+  // Choosing groups fits every grouping: done when there is a quarter more to choose by.
   const bool grown = known_.size() >= chosen_for_ + std::max<std::size_t>(1, chosen_for_ / 4);
   if (!grown && !(stale_ && exceeded <= kAtOnce)) return false;
   chosen_for_ = known_.size();
@@ -154,6 +157,7 @@ void MemoryGuard::build() {
     }
   }
   for (const auto& [name, members] : surprising) {
+    // One alone is likelier another reason (a neighbour on the machine) than a rule; two in a group are a rule.
     if (members.size() == 1) members.front()->explained = false;
   }
   for (const auto& [cell, members] : cells) {
@@ -235,6 +239,7 @@ double MemoryGuard::fits(space::Point point) {
   }
   double fits = known->second.fits;
   if (!by_value_.empty() && fits > 0) fits = std::min(fits, judge_cautiously(point, *batch));
+  // Below the risk that is taken it counts as never; above, expected improvement weighs it.
   return fits < known->second.risk ? 0 : fits;
 }
 

@@ -251,6 +251,7 @@ void ModelSearch::State::fit() {
     fitted = times.size();
   }
   best = times.best();
+  // The latest ones: each costs an update of the posterior.
   const auto count = std::min(pending.size(), kMostPending);
   times.release();
   for (auto i = pending.size() - count; i < pending.size(); ++i) times.assume(pending[i]);
@@ -354,6 +355,7 @@ void ModelSearch::State::score(const space::PointList& points) {
   for (auto i = values.size(); i < points.size(); ++i) fresh.push_back(points[i]);
   std::vector<float> mean, sd, work;
   feasibility.probabilities(fresh, work);
+  // Nothing worked yet: all candidates are equal but for their chance to work.
   if (times.size() == 0) {
     mean.assign(fresh.size(), 0);
     sd.assign(fresh.size(), 1);
@@ -383,6 +385,8 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(sp
   }
   candidates.add(prior.promising());
   candidates.add(pool.points());
+  // The maximum of the expected improvement has no closed form: neighbours refine, the pool explores, children combine
+  // what was good in two trials.
   candidates.add_crossovers(parents, kChildren, random);
   if (candidates.points().empty()) return std::nullopt;
   means.clear();
@@ -444,6 +448,7 @@ std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
     const auto key = key_before(space::Stage::Compile, points[i]);
     auto price = prices.find(key);
     if (price == prices.end()) {
+      // In the order of their value: those without a price are worth less than all that have one.
       if (prices.size() == kPriced) continue;
       const auto preparation = [&] { return options.preparation_seconds(lattice.configuration(points[i])); };
       price = prices.emplace(key, options.preparation_seconds ? preparation() : 0).first;
@@ -451,6 +456,7 @@ std::size_t ModelSearch::State::cheapest(const space::PointList& points) {
     const auto compiled = key_before(space::Stage::Run, points[i]);
     auto duration = lasting.find(compiled);
     if (duration == lasting.end()) duration = lasting.emplace(compiled, trial_duration(points[i])).first;
+    // Gain per second, not gain: a build that takes a minute has to promise more than the next run of what is built.
     const double rate = static_cast<double>(values[i]) / std::max(duration->second + price->second, 1e-9);
     if (rate > most) {
       most = rate;

@@ -72,10 +72,12 @@ void PrunedSearch::learn(const space::Trial& trial) {
   stale_ = true;
   own_.insert(space::hash_of(*point));
   if (!worked(trial)) {
+    // It worked once and does not now: the incumbent must not be one that fails.
     worked_.erase(identity);
     if (parts_forecast_) parts_forecast_->forget(*point);
     return;
   }
+  // Trials with and without parts cannot be compared at other horizons; one without is enough to give them up.
   if (parts_ && (!trial.parts || options_.objective.epochs.empty())) {
     parts_ = false;  // from now on by the objective alone
     parts_forecast_.reset();
@@ -147,6 +149,7 @@ void PrunedSearch::refresh() {
   pruning_.reset();
   if (worked_.empty() || (worked_.size() < kFirst && !inner_.prior().holds())) return;
   const auto known = parts_forecast_ ? parts_forecast_->size() : inner_.times().size();
+  // Pruning on a few trials would rule out what nobody has looked at.
   if (std::min(known, inner_.times().size()) < kFirst) return;
   std::vector<double> best(worked_.begin()->second.logs.size(), std::numeric_limits<double>::infinity());
   for (const auto& [identity, each] : worked_) {
@@ -161,6 +164,7 @@ void PrunedSearch::refresh() {
     forecast = &*objective_forecast_;
   }
   pruning_.emplace(*forecast, std::move(best), audit_.widening());
+  // Levels are looked for only where a level costs a preparation, which leaving it out would save.
   if (!expensive_) return;
   if (worked_.size() < looked_ + looked_ / kLookAgain && worked_.size() >= looked_) return;
   looked_ = worked_.size();
@@ -234,6 +238,7 @@ std::optional<Proposal> PrunedSearch::draw_audit(space::Random& random) {
   std::vector<space::Level> point(inner_.lattice().width());
   for (int i = 0; i < kAuditDraws && inner_.lattice().sample(random, point); ++i) {
     const double margin = this->margin(point);
+    // What surely runs out of memory would tell nothing about its time.
     if (margin <= 0 || inner_.memory().fits(point) == 0) continue;
     auto configuration = inner_.lattice().configuration(point);
     if (asked_.contains(configuration)) continue;
@@ -260,6 +265,7 @@ std::optional<Proposal> PrunedSearch::propose() {
 }
 
 std::vector<Proposal> PrunedSearch::ask(std::size_t count) {
+  // Streams of its own: drawing an audit must not change what the search inside draws.
   space::Random random(options_.seed, kOwnStream | asks_++);
   std::vector<Proposal> proposals;
   while (proposals.size() < count) {

@@ -58,6 +58,7 @@ std::optional<Artifact> whole_artifact(const fs::path& folder, const std::string
                     .build_time = std::chrono::nanoseconds(manifest["build_ns"].get<std::int64_t>()),
                     .compiler = manifest["compiler"].get<std::string>(),
                     .bytes = manifest["program_bytes"].get<std::uintmax_t>()};
+  // A program that was cut short by a full disk, or edited by hand, is built again rather than measured.
   if (file_digest(artifact.program) != manifest["program_digest"].get<std::string>()) return std::nullopt;
   return artifact;
 }
@@ -117,6 +118,8 @@ std::expected<ArtifactStore::KnownKey, BuildFailure> ArtifactStore::find_key(con
   for (const auto& [name, prefix] : options.prefixes) question.push_back(name + '=' + prefix.string());
   const std::string asked = question.dump();
   if (const auto known = known_.find(asked); known != known_.end()) {
+    // Computing a key asks the compiler for every unit's headers: seconds, where times and sizes of files cost
+    // milliseconds.
     if (is_unchanged(known->second.files)) return known->second;
     known_.erase(known);
   }
@@ -167,6 +170,7 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
       done.error().no_room = is_nearly_full(making.path());  // asked while what was made is still there
       return std::unexpected(std::move(done.error()));
     }
+    // The key was computed before: a program of other sources must not lie under it.
     if (!is_unchanged(known->files)) {
       return std::unexpected(
           build_failure("a source, header or library changed while the program was being built", stop));

@@ -38,6 +38,7 @@ fs::path library_folder(const fs::path& prefix) {
 /// Where the linker would find -lNAME: the given folders first, else what the compiler says. Empty: it would not.
 fs::path locate(const CompilerIdentity& compiler, const std::string& library, const std::vector<fs::path>& folders,
                 Clock::time_point deadline, const std::stop_token& stop) {
+  // The order in which the linker itself prefers them.
   for (const char* suffix : {".so", ".a"}) {
     const std::string file = fmt::format("lib{}{}", library, suffix);
     std::error_code error;
@@ -83,6 +84,7 @@ std::expected<std::vector<fs::path>, BuildFailure> files_read_by(const BuildPlan
                                                                  const std::stop_token& stop) {
   Command command{.argv = {plan.compiler.path.string()}, .folder = plan.source_root};
   command.argv.insert(command.argv.end(), plan.compile.begin(), plan.compile.end());
+  // -M alone names the target after the source, in a spelling that differs between compilers.
   command.argv.insert(command.argv.end(), {"-M", "-MT", "x"});
   const std::vector<std::string> sources = unit_arguments(unit);
   command.argv.insert(command.argv.end(), sources.begin(), sources.end());
@@ -138,6 +140,7 @@ BuildFailure failure(const CommandResult& result, std::string_view what, const s
 std::vector<std::vector<fs::path>> units_of(const std::vector<fs::path>& sources, std::size_t together) {
   std::vector<std::vector<fs::path>> units;
   for (const fs::path& source : sources) {
+    // Units end where a folder ends: a new file changes the units of its own folder alone.
     if (units.empty() || units.back().size() >= together || units.back().back().parent_path() != source.parent_path()) {
       units.emplace_back();
     }
@@ -148,6 +151,8 @@ std::vector<std::vector<fs::path>> units_of(const std::vector<fs::path>& sources
 
 std::vector<std::string> unit_arguments(const std::vector<fs::path>& unit) {
   std::vector<std::string> arguments;
+  // No file that includes the others is written: the command line alone says what is compiled together, and so does the
+  // key.
   for (std::size_t i = 0; i + 1 < unit.size(); ++i) append(arguments, {"-include", unit[i].string()});
   arguments.push_back(unit.back().string());
   return arguments;
@@ -196,6 +201,7 @@ std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, con
       const fs::path folder = library_folder(prefix->second);
       folders.push_back(folder);
       append(plan.compile, {"-isystem", (prefix->second / "include").string()});
+      // The program finds the library it was linked with, whatever LD_LIBRARY_PATH of a later run says.
       append(plan.link_after, {"-L" + folder.string(), "-Wl,-rpath," + folder.string()});
     }
   }
@@ -240,6 +246,7 @@ std::vector<std::string> parse_dependencies(std::string_view rule) {
 
 std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const BuildOptions& options,
                                                   Clock::time_point deadline, const std::stop_token& stop) {
+  // -march=native is another program on another machine: the key has what it stands for here.
   const auto target = spelled_out_target(plan.compiler, plan.compile, deadline, stop);
   if (!target) return std::unexpected(failure(target.error(), stop));
 
@@ -264,6 +271,7 @@ std::expected<BuildKey, BuildFailure> compute_key(const BuildPlan& plan, const B
   }
   nlohmann::json libraries = nlohmann::json::object();
   for (const fs::path& library : plan.libraries) {
+    // By content, for a package can be upgraded without a new name.
     libraries[library.string()] = file_digest(library);
     result.files.push_back(library);
   }
@@ -336,6 +344,7 @@ std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOp
   for (std::size_t i = 0; i < count; ++i) link.argv.push_back(object(i).string());
   link.argv.insert(link.argv.end(), plan.link_after.begin(), plan.link_after.end());
   link.argv.insert(link.argv.end(), {"-o", (folder / plan.name).string()});
+  // Linked on the same CPUs as compiled: with LTO this is where the work is.
   const CommandResult linked = logged(link, log, deadline, stop);
   if (!linked.ok()) return std::unexpected(failure(linked, "linking " + plan.name, said()));
   for (std::size_t i = 0; i < count; ++i) {

@@ -63,6 +63,7 @@ constexpr int kPatienceMs = 12'000;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // A compiler or installer that asks a question gets an end of file, not the user's terminal.
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(command.output, STDOUT_FILENO);
@@ -71,6 +72,7 @@ constexpr int kPatienceMs = 12'000;
   if (command.folder == nullptr || chdir(command.folder) == 0) {
     execve(command.argv[0], command.argv, command.environment);
   }
+  // strerror() may allocate, which is not safe here.
   const char* reason = strerrordesc_np(errno);
   for (const char* part : {static_cast<const char*>(command.argv[0]), ": ", reason, "\n"}) {
     if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
@@ -134,6 +136,7 @@ void close_all_but(int kept) {
   const pid_t child = _Fork();  // fork() would take locks
   if (child == 0) become(command, keeper);
   if (child < 0) end.error = errno;
+  // Held open here, the parent's pipes and locks would outlive the parent by as long as the command runs.
   close_all_but(report);
   for (bool ended = child < 0; !ended;) {
     if (sigwaitinfo(&awaited, nullptr) == SIGTERM) {
@@ -164,6 +167,7 @@ pid_t start_keeper(const KeptCommand& command, int report) {
 /// pidfd, or -1.
 void end_keeper(pid_t keeper, int handle) {
   kill(keeper, SIGTERM);
+  // A keeper that somebody has stopped hears SIGTERM only once it goes on.
   kill(keeper, SIGCONT);
   pollfd ended{.fd = handle, .events = POLLIN, .revents = 0};
   if (handle < 0 || poll(&ended, 1, kPatienceMs) <= 0) kill(keeper, SIGKILL);  // the command dies with it
@@ -198,6 +202,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 std::vector<std::string> clean_environment(const Command& command) {
   std::vector<std::string> result;
+  // Messages are searched for English words.
   if (!command.variables.contains("LC_ALL")) result.emplace_back("LC_ALL=C");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
@@ -267,6 +272,7 @@ CommandResult run_into(const Command& command, int output, Clock::time_point dea
                                      .output = output},
                                     report[1]);
   CommandResult result{CommandEnd::NotStarted, errno};
+  // With our own copy open the pipe would never end, and a keeper that was killed could not be told from a silent one.
   close(report[1]);
   if (keeper > 0) {
     const int handle =
@@ -313,6 +319,7 @@ CommandResult run_command(const Command& command, const std::filesystem::path& o
 std::expected<std::string, std::string> command_output(const Command& command, Clock::time_point deadline,
                                                        const std::stop_token& stop) {
   const std::string name = command.argv.empty() ? std::string() : command.argv.front();
+  // A file, not a pipe: a command that says much never blocks on us.
   const int file = memfd_create("nocturne-output", MFD_CLOEXEC);
   if (file < 0) return std::unexpected(fmt::format("{}: {}", name, strerrordesc_np(errno)));
   const CommandResult result = run_into(command, file, deadline, stop);

@@ -131,6 +131,7 @@ RunPlan plan_with_turns(const PairSide& side) {
 LiveSide::LiveSide(const PairSide& side, const SupervisorChoice& supervisor)
     : side_(side), active_(plan_with_turns(side), supervisor) {
   if (active_.finished()) return;
+  // The reading end is the worker's: as long as this one is open, its read of the next turn blocks instead of ending.
   turns_ = active_.take_turns();
   notify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (notify_ >= 0)
@@ -190,6 +191,7 @@ Wait LiveSide::take_turn(const PairLimits& limits, std::vector<space::Sample>& s
   active_.resume();
   const auto steps_done = [&] {
     if (spans_stop_ && said.size() > begin) {
+      // Its clock ran while the worker stood still, so it contains the whole slice of the other side.
       dropped_.push_back(begin++);
       spans_stop_ = false;
     }
@@ -254,6 +256,7 @@ void LiveSide::abandon(milliseconds patience, const std::string& reason) {
   active_.resume();
   const PairLimits limits{.stop = {}, .end = Clock::now() + patience};
   if (wait_until(limits, [this] { return active_.finished(); }) == Wait::Done) return;
+  // It had its chance to end by itself. From here on it is killed, which ends in any case: no limit is needed.
   active_.kill(reason);
   while (!active_.finished()) active_.wait(milliseconds(50));
 }
@@ -334,6 +337,7 @@ Stop Pair::alternate() {
   }
   for (std::size_t block = 0; block < plan_.slices; ++block) {
     const Side first = block % 2 == 0 ? Side::A : Side::B;
+    // The order swaps in each block (ABBA): a machine that drifts steadily then favours neither side.
     for (const Side side : {first, other_of(first)}) {
       Slice slice{.side = side, .samples = {}};
       if (const Wait waited = live(side).take_turn(limits_, slice.samples); waited != Wait::Done) return {waited, side};
@@ -387,6 +391,7 @@ void Pair::settle(const Stop& stop) {
                   fmt::format("the pair was not finished within {} s, {} of {} slices of this side done",
                               static_cast<double>(plan_.total_limit.count()) / 1000.0, slices_of(side), plan_.slices)};
   }
+  // The failure belongs to the side that stopped the pair; what the partner did until then was no fault of its own.
   record(side, verdict);
   space::Run& failed = result_.runs[index_of(side)];
   if (failed.outcome == Outcome::Ok) {

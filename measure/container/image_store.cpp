@@ -66,6 +66,7 @@ std::expected<void, ImageFailure> unpack_for(const ContainerRuntime& runtime, co
   if (auto done = session.acquire(recipe, runtime, beside, folder_name(recipe)); !done) {
     return std::unexpected(std::move(done.error()));
   }
+  // A folder without its root was left by a kill between two steps.
   fs::remove_all(own);
   fs::rename(beside, own);
   return {};
@@ -188,6 +189,7 @@ std::string digest_of_packages(const fs::path& root) {
     packages.push_back(name + '=' + version + '\n');
     name.clear();
   }
+  // No packages of Debian: the files themselves have to say it.
   if (packages.empty()) return {};
   std::ranges::sort(packages);
   space::Sha256 digest;

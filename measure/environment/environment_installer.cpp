@@ -79,6 +79,7 @@ StepFailure fix_and_import(InstallSession& session) {
     session.say("fix-up " + name);
     const fs::path program = session.options().fix_ups / (name + ".py");
     const auto ended =
+        // -B: a fix-up leaves no bytecode of its own in the environment.
         session.start({session.python().string(), "-B", program.string(), session.places().folder.string()},
                       Clock::time_point::max(), variables);
     if (!ended.result.ok()) {
@@ -116,6 +117,8 @@ Lock resolved(const InstallSession& session) {
 std::expected<std::vector<EnvironmentRecipe::Step>, EnvironmentFailure> steps_of(const InstallSession& session,
                                                                                  const PythonInterpreter& interpreter) {
   const std::vector<std::string>& lock = session.options().lock;
+  // Without a lock the recipe's ranges are resolved anew; with one, exactly what it names is installed, dependencies
+  // included, so none are looked for.
   if (lock.empty()) return session.recipe().steps;
   if (const auto strange = std::ranges::find_if_not(lock, is_locked_package); strange != lock.end()) {
     return std::unexpected(session.error(fmt::format("the lock's '{}' is no package with its version", *strange)));
@@ -236,6 +239,7 @@ Lock install_environment(const EnvironmentRecipe& recipe, const PythonInterprete
 
 std::string bound_to_machine(const Environment& environment, const EnvironmentRecipe& recipe) {
   if (recipe.build || recipe.source == "distribution") return {};
+  // Asked of the environment itself: whether the system's packages served was decided when it was made.
   const std::string text = space::read_file(environment.folder / "pyvenv.cfg").value_or("");
   if (!text.contains("include-system-site-packages = true")) return {};
   return recipe.name + " takes its packages from this machine's own Python: they cannot be handed on";
@@ -279,6 +283,7 @@ std::expected<PythonInterpreter, std::string> python_for(const EnvironmentRecipe
   if (recipe.source == "distribution") {
     std::error_code error;
     const fs::path own = fs::canonical(kSystemPython, error);
+    // Modules of Debian are compiled for Debian's Python alone.
     std::erase_if(pythons, [&](const PythonInterpreter& each) { return each.program != own; });
     if (pythons.empty()) {
       return std::unexpected(

@@ -76,6 +76,7 @@ std::uintmax_t bytes_below(const fs::path& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code gone;
+    // A link's target is counted where it lies, or belongs to somebody else.
     if (entry->is_symlink(gone) || !entry->is_regular_file(gone)) continue;
     if (const auto size = entry->file_size(gone); !gone) bytes += size;
   }
@@ -110,6 +111,7 @@ bool shows_gpu(const MachineFacts& machine) {
 EnvironmentStore::EnvironmentStore(const fs::path& root) {
   fs::create_directories(root);
   root_ = fs::canonical(root);
+  // What lies here is executed later: nobody else may write into it.
   fs::permissions(root_, fs::perms::owner_all);
   for (const char* folder : {".downloads", ".log"}) fs::create_directories(root_ / folder);
   sweep_incomplete(root_);
@@ -126,6 +128,7 @@ std::optional<Environment> EnvironmentStore::find(const EnvironmentRecipe& recip
   const auto folder = current_folder(recipe.name);
   if (!folder) return std::nullopt;
   auto found = read_manifest_of(*folder);
+  // Compared by what decides the installation: a corrected title or note installs nothing anew.
   if (!found || found->recipe != installed_part(recipe)) return std::nullopt;
   return std::move(found->environment);
 }
@@ -151,6 +154,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make(const Envi
                                                                       const std::stop_token& stop, bool anew) {
   if (auto failed = obstacle(recipe, places, options)) return std::unexpected(std::move(*failed));
   const fs::path lock_file = lock_of_name(root_, recipe.name);
+  // Tried first, only so that waiting can be said.
   auto lock = FileLock::try_take(lock_file);
   if (!lock) {
     if (options.progress)
@@ -185,6 +189,7 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   const fs::path temporary = making.path() / "tmp";
   fs::create_directories(temporary);
   const fs::path log = root_ / ".log" / (recipe.name + ".txt");
+  // A log of an earlier attempt would be taken for this one's.
   fs::remove(log);
   auto lock = install_environment(
       recipe, *python, options,
@@ -218,11 +223,14 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
     fs::remove_all(made.folder);
     fs::rename(environment, made.folder);
   }
+  // The one step that makes it count. A kill before it leaves the environment of before; after it, the new one.
   if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string())) {
     return std::unexpected(error_with(recipe, root_.string() + " cannot be written"));
   }
   remove_folders(recipe.name, {made.folder, before.value_or(made.folder)});  // a campaign may still use the one before
   std::error_code ignored;
+  // Downloads are kept only until they have been installed, so that an attempt that was interrupted need not download
+  // again.
   fs::remove_all(root_ / ".downloads" / recipe.name, ignored);
   return made;
 }
@@ -327,6 +335,7 @@ std::optional<EnvironmentFailure> EnvironmentStore::obstacle(const EnvironmentRe
   }
   std::error_code error;
   const auto space = fs::space(root_, error);
+  // Downloads and their installed files are on this disk at the same time.
   const std::int64_t wanted = recipe.disk_bytes + recipe.download_bytes + options.free_bytes_to_keep;
   if (!error && space.available < static_cast<std::uintmax_t>(wanted)) {
     return in_the_way(recipe,

@@ -62,6 +62,7 @@ void add_program(std::vector<fs::path>& programs, const fs::path& program) {
   std::error_code error;
   const fs::path real = fs::canonical(program, error);
   if (error || !fs::is_regular_file(real, error)) return;
+  // python3 is mostly a link to python3.11: asked once.
   if (std::ranges::find(programs, real) == programs.end()) programs.push_back(real);
 }
 
@@ -87,6 +88,7 @@ std::vector<fs::path> candidates(const PythonPlaces& places) {
   }
   for (const fs::path& folder : places.folders) {
     const auto versions = std::ranges::find(places.version_folders, folder.parent_path() / "versions");
+    // A shim of pyenv starts a shell first, and says no more than the versions behind it.
     if (folder.filename() == "shims" && versions != places.version_folders.end()) {
       add_versions(programs, *versions);
     } else {
@@ -104,6 +106,7 @@ struct Answer {
 
 std::optional<Answer> interpret(const std::string& text) {
   const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  // Wheels of other implementations are others, so recipes mean CPython.
   if (!document.is_array() || document.size() < 4 || document[2] != "cpython") return std::nullopt;
   const auto& version = document[1];
   const auto is_number = [](const nlohmann::json& part) { return part.is_number_integer(); };
@@ -133,6 +136,7 @@ std::optional<Answer> ask(const fs::path& program) {
     const std::scoped_lock lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
+  // Isolated (-I), so that no PYTHONPATH or user site changes the answer. Outside the lock: several are asked at once.
   const auto text = command_output({.argv = {program.string(), "-I", "-c", kQuestion}},
                                    std::chrono::steady_clock::now() + kPatienceForPython);
   auto answer = text ? interpret(*text) : std::nullopt;
@@ -142,6 +146,7 @@ std::optional<Answer> ask(const fs::path& program) {
 
 /// Whether it spoke for itself and said what that rests on.
 bool can_be_kept(const Answer& answer, const fs::path& asked) {
+  // A shim answers for another program, which may change without the shim's file changing.
   return answer.python.program == asked && answer.modules.size() == 2;
 }
 
@@ -328,6 +333,7 @@ void PythonMemory::save() const {
   if (!changed_ || file_.empty()) return;
   json pythons = json::object();
   for (const auto& [program, known] : known_) {
+    // Programs that are gone leave the file, or it would only ever grow.
     if (!stamp_of(program).empty()) pythons[program.string()] = said_json(known.python, known.stamps);
   }
   const json document = {{"version", kMemoryVersion}, {"pythons", std::move(pythons)}};

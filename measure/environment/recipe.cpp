@@ -130,6 +130,7 @@ class RecipeMembers {
   }
 
   void fail(const std::string& pointer, std::string_view what) {
+    // The first problem is enough: later ones are often its consequences.
     if (problem_.empty()) problem_ = fmt::format("{} {}", pointer, what);
   }
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -368,6 +369,7 @@ std::map<std::string, std::string> variables_of(const EnvironmentRecipe& recipe,
   for (auto& [name, value] : variables) {
     for (std::size_t at = value.find(kPlace); at != std::string::npos; at = value.find(kPlace, at)) {
       value.replace(at, kPlace.size(), folder.string());
+      // Behind what was put in: a folder whose name has the place itself would be filled for ever.
       at += folder.string().size();
     }
   }
@@ -383,10 +385,12 @@ RecipeSet RecipeSet::load(const std::vector<fs::path>& folders) {
     for (const fs::directory_entry& entry : space::entries_of(folder)) {
       if (entry.path().extension() == ".json" && entry.is_regular_file(error)) files.push_back(entry.path());
     }
+    // A folder is listed in the order of its file system: problems shall be told in the same order everywhere.
     std::ranges::sort(files);
     for (const fs::path& file : files) {
       auto recipe = read_recipe(file);
       if (!recipe) {
+        // One bad file of the user's must not take the other frameworks away.
         set.problems_.push_back(fmt::format("{}: {}", file.string(), recipe.error()));
       } else {
         std::string name = recipe->name;

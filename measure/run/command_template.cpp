@@ -37,6 +37,7 @@ std::size_t read_place(std::string_view word, std::size_t at, Piece& piece) {
   if (end == word.size() || !begins_name(word[end])) return 0;
   while (end < word.size() && continues_name(word[end])) ++end;
   const std::string name(word.substr(at + braces, end - at - braces));
+  // As many braces close as have opened. One brace makes a place, a second one around it makes text again.
   const std::string closing(braces, '}');
   if (word.substr(end).starts_with(closing)) {
     end += braces;
@@ -104,6 +105,8 @@ std::expected<FilledWord, std::string> fill_word(std::string_view word, const Co
       continue;
     }
     const Value* value = configuration.find(name);
+    // Inactive in this configuration: the option goes, and with it the rest of its group, or its value would stand
+    // alone.
     if (value == nullptr) return FilledWord{.text = std::nullopt, .gone = true};
     if (!piece.place->condition) {
       *filled.text += space::to_text(*value);
@@ -117,6 +120,7 @@ std::expected<FilledWord, std::string> fill_word(std::string_view word, const Co
     if (!*on) return FilledWord{.text = std::nullopt};
     *filled.text += piece.text;
   }
+  // An argument of a process ends at its first zero byte: the rest would be lost without a word.
   if (filled.text->find('\0') != std::string::npos) return std::unexpected(fmt::format("'{}' holds a zero byte", word));
   return filled;
 }
@@ -259,6 +263,7 @@ nlohmann::json to_json(const Lever& lever) {
 nlohmann::json to_json(const CommandTemplate& command) {
   nlohmann::json words = nlohmann::json::array();
   for (const std::vector<std::string>& group : command.groups) {
+    // Written as it was read: a word by itself is no list of one.
     if (group.size() == 1) {
       words.push_back(group.front());
     } else {

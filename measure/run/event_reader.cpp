@@ -123,6 +123,7 @@ std::int64_t Events::steps() const {
 bool EventReader::read(const RunFolder& folder) {
   if (!file_ && !events_.overflow) {
     auto opened = folder.read(name_);
+    // A worker makes the file when it begins to speak: until then its absence is no error.
     if (!opened && folder.absent(name_)) return false;
     if (!opened) {
       ++line_;
@@ -138,6 +139,8 @@ bool EventReader::read(const RunFolder& folder) {
     if (piece.empty()) break;
     take(piece);
   }
+  // A line without its end is still being written, or was cut off when the worker died: only the end of the run tells
+  // which.
   events_.torn = !rest_.empty();
   return line_ > lines_before;
 }
@@ -150,6 +153,7 @@ void EventReader::take(std::string_view piece) {
     consume(std::string_view(rest_).substr(begin, end - begin));
   }
   rest_.erase(0, begin);
+  // What is read is a worker's own text: without limits a broken one would fill the tuner's memory.
   if (bytes_ <= cap_bytes_ && rest_.size() <= kLongestLine) return;
   ++line_;
   fail(bytes_ > cap_bytes_ ? fmt::format("more than {} bytes of events", cap_bytes_)
@@ -159,6 +163,7 @@ void EventReader::take(std::string_view piece) {
 }
 
 void EventReader::fail(std::string what) {
+  // Only the first counts: what follows a wrong line is mostly wrong because of it.
   if (!events_.error) events_.error = EventError{line_, std::move(what)};
 }
 
@@ -192,6 +197,7 @@ void EventReader::accept(const json& event) {
     }
     return;
   }
+  // Noted and read all the same: what such a worker says helps to find out why.
   if (!events_.worker) fail(fmt::format("{}: comes before 'hello'", name));
   if (name == "phase_begin") {
     begin_phase(event);
@@ -248,6 +254,7 @@ void EventReader::begin_phase(const json& event) {
   }
   events_.phases.push_back({.name = std::move(name), .wall = {}, .cpu = {}, .finished = false});
   events_.lines.phases.push_back(line_);
+  // Our clock, not the worker's: it serves only if the phase never ends.
   phase_seen_.push_back(std::chrono::steady_clock::now());
 }
 
@@ -285,6 +292,7 @@ void EventReader::accept_sample(const json& event) {
   }
   if (!events_.samples.empty()) {
     const auto& last = events_.samples.back();
+    // Gaps are allowed (steps that were not timed), overlaps are not: a step would count twice.
     if (sample.first_step < last.first_step + last.steps) {
       throw RejectedEvent(
           fmt::format("step {} comes again, after step {}", sample.first_step, last.first_step + last.steps - 1));

@@ -148,6 +148,7 @@ class Composer {
                             &Composer::huge_pages, &Composer::isa_cap, &Composer::environment}) {
       if (auto done = (this->*step)(); !done) return std::unexpected(std::move(done.error()));
     }
+    // Two parameters may each have a tunable, and the variable is one.
     if (!tunables_.empty()) settings_.set["GLIBC_TUNABLES"] = fmt::format("{}", fmt::join(tunables_, ":"));
     for (const std::string_view name : kGoverned) {
       const bool preloads = name == "LD_PRELOAD" && !settings_.preload.empty();
@@ -170,6 +171,8 @@ class Composer {
           fmt::format("threads is {}, but only {} CPUs are allowed to this process", *count, machine_.allowed.size()));
     }
     settings_.set["OMP_NUM_THREADS"] = std::to_string(*count);
+    // Without this the runtime may take fewer threads on a busy machine, and the trial would be one of another
+    // configuration.
     settings_.set["OMP_DYNAMIC"] = "false";
     return {};
   }
@@ -179,6 +182,7 @@ class Composer {
     if (value == nullptr) return {};
     const auto* text = std::get_if<std::string>(value);
     if (text == nullptr) return refuse_setting("affinity", *value);
+    // Said, not left open: some runtimes bind threads by default.
     if (*text == "none") {
       settings_.set["OMP_PROC_BIND"] = "false";
       return {};
@@ -196,6 +200,7 @@ class Composer {
     for (const int cpu : settings_.cpus) places.push_back(fmt::format("{{{}}}", cpu));
     settings_.set["OMP_PLACES"] = fmt::format("{}", fmt::join(places, ","));
     settings_.set["OMP_PROC_BIND"] = "close";
+    // The mask has no order; the places above keep it.
     std::ranges::sort(settings_.cpus);
     return {};
   }
@@ -222,6 +227,7 @@ class Composer {
     allocator_ = *text;
     if (*text == "glibc") return {};
     if (*text == "glibc-large") {
+      // 4 GiB and 8 GiB: no tensor of a training step is mapped for itself, and what was freed stays with the process.
       settings_.set["MALLOC_MMAP_THRESHOLD_"] = "4294967296";
       settings_.set["MALLOC_TRIM_THRESHOLD_"] = "8589934592";
       return {};
@@ -243,6 +249,7 @@ class Composer {
     const auto* on = std::get_if<bool>(value);
     if (on == nullptr) return refuse_setting("huge_pages", *value);
     if (!*on) return {};
+    // A setting that changes nothing would be reported as one that gains nothing.
     if (allocator_ == "tcmalloc") {
       return std::unexpected("huge_pages is true, but tcmalloc does not ask for huge pages: it would have no effect");
     }
@@ -283,6 +290,7 @@ class Composer {
             fmt::format("{}: '{}' is not the name of an environment variable (letters, digits and _, no digit first)",
                         name, variable));
       }
+      // They steer the worker and its recorder: a campaign that set one would break the protocol.
       if (variable.starts_with("NOCTURNE_")) {
         return std::unexpected(fmt::format("{}: variables that begin with NOCTURNE_ are ours", name));
       }
@@ -294,6 +302,7 @@ class Composer {
         continue;
       }
       const bool taken = settings_.set.contains(variable) || (variable == "LD_PRELOAD" && !settings_.preload.empty());
+      // The order of the parameters would decide which one counts.
       if (taken) return std::unexpected(fmt::format("{} and another parameter both set {}", name, variable));
       settings_.set[variable] = text;
     }

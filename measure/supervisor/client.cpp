@@ -75,6 +75,7 @@ std::expected<SupervisedWorker, std::string> SupervisedWorker::start(const Super
   supervised.started_ = supervised.resumed_ = Clock::now();
   supervised.socket_ = sockets[0];
   const int error = spawn_supervisor(program, sockets[1], supervised.pid_);
+  // With our own copy open, the end of a supervisor that was killed would never be read.
   ::close(sockets[1]);
   if (error != 0) {
     supervised.pid_ = -1;
@@ -191,6 +192,7 @@ void SupervisedWorker::accept(const nlohmann::json& result) {
 void SupervisedWorker::lose(std::string reason) {
   bury();
   kill_processes_of_run(run_id_);
+  // The group of a supervisor that is gone is removed by nobody else.
   (void)sweep_cgroups(cgroup_parents());
   lost_ = true;
   SuperviseResult result;

@@ -156,6 +156,7 @@ ProcessIdentity ProcessIdentity::of_this_process() {
 bool ProcessIdentity::alive() const {
   if (pid_namespace != own_pid_namespace()) return true;  // not ours to judge
   const auto stat = read_stat(pid);
+  // Pids are used again: the start time says whether it is still the same process.
   return stat && stat->start_ticks == start_ticks && !is_gone(stat->state);
 }
 
@@ -216,6 +217,7 @@ std::vector<TaggedProcess> tagged_processes() {
   for (const pid_t pid : numbered_entries("/proc")) {
     const std::string folder = "/proc/" + std::to_string(pid);
     struct stat info{};
+    // Variables of other users cannot be read, and their processes are not ours to end.
     if (pid == ::getpid() || ::stat(folder.c_str(), &info) != 0 || info.st_uid != user) continue;
     const std::string environment = read_whole(folder + "/environ");
     std::string run_id = variable(environment, kRunIdVariable);

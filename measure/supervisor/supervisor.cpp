@@ -91,12 +91,14 @@ bool Supervisor::read_spec() {
 }
 
 void Supervisor::start() {
+  // Without a control group of our own (no delegation, a container) limits are kept by polling: less exact, but kept.
   if (spec_.use_cgroup) {
     auto made = Cgroup::create(self_.to_text(), spec_.memory_limit_bytes, cgroup_parents());
     if (made) cgroup_.emplace(std::move(*made));
   }
   load_before_ = read_load(spec_.proc);
   oom_kills_before_ = kernel_oom_kills();
+  // The wall clock only names the moment for people and for the database; every duration is of the steady clock.
   result_.started_unix_ns =
       std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   OpenFile log;
@@ -176,6 +178,7 @@ void Supervisor::obey(const std::string& line) {
   const std::string command = document.is_object() ? document.value("command", "") : "";
   const Clock::time_point now = Clock::now();
   if (command == "stop" && !stop_wanted_) {
+    // The deadline is for the time a worker may run: while its partner in a pair has its turn, its clock stands still.
     ran_ = runnable(now);
     stop_wanted_ = true;
     stop_told_ = spec_.apart && stop_inside();
@@ -257,6 +260,7 @@ void Supervisor::check_time(Clock::time_point now) {
   }
   if (kill_at_ || we_killed_) return;
   const bool over = runnable(now) >= spec_.deadline || (spec_.total_limit && now - started_ >= *spec_.total_limit);
+  // The total limit counts stopped time, too, so that a worker that is never continued ends all the same.
   if (!over) return;
   result_.timed_out = true;
   terminate(now);
@@ -308,6 +312,7 @@ void Supervisor::clean_up() {
   let_runtime_finish();
   const Clock::time_point give_up = Clock::now() + kPatience;
   for (bool frozen = false;; frozen = true) {
+    // What a trainer leaves behind (loaders, servers) would share the cores with the next run.
     const std::vector<pid_t> left = descendants_of(self_.pid);
     if (!frozen) result_.descendants_killed = static_cast<std::int64_t>(left.size());
     // Stopped first, so that what forks faster than we read is outrun.
@@ -334,6 +339,7 @@ bool Supervisor::report() {
   if (log_) result_.log_bytes = log_->bytes();
   result_.peak_bytes = max_rss_bytes_;
   result_.peak_source = "max_rss";
+  // The kernel's ru_maxrss is of the largest single process; the sampled peak is the sum of those alive together.
   if (memory_ && memory_->peak_bytes() > result_.peak_bytes) {
     result_.peak_bytes = memory_->peak_bytes();
     result_.peak_source = "sampled";
@@ -353,6 +359,7 @@ bool Supervisor::report() {
     }
   }
   result_.load = load_between(load_before_, read_load(spec_.proc), result_.cpu);
+  // A group can be removed only once it is empty, which clean_up() has seen to.
   cgroup_.reset();
 
   const nlohmann::json document = to_json(result_);
@@ -429,6 +436,7 @@ void Supervisor::remove_container() {
   sigemptyset(&none);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
+  // Our signals are blocked for signalfd; the runtime's command would inherit that mask and could not be interrupted.
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   pid_t pid = -1;

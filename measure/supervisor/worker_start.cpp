@@ -87,6 +87,7 @@ void tell(int pipe, int stage, int error) {
   ::dup2(prepared.null, STDIN_FILENO);
   ::dup2(prepared.log, STDOUT_FILENO);
   ::dup2(prepared.log, STDERR_FILENO);
+  // An ignored signal stays ignored through exec: the worker shall begin as from a shell.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -149,6 +150,7 @@ StartedWorker start_worker(const SuperviseSpec& spec, const std::string& supervi
 
   started.in_cgroup = cgroup.has_value();
   ChildReport told;
+  // The pipe closes at a successful exec: its end without a word is the good news.
   while (started.pid > 0 && ::read(report[0], &told, sizeof told) == sizeof told) {
     if (told.stage == kJoinedNoCgroup) {
       started.in_cgroup = false;

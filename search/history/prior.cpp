@@ -77,6 +77,7 @@ void Prior::learn_from_the_past() {
     unexplained += std::pow(model_values[i] - left_out[i].prediction.mean, 2);
     all += std::pow(model_values[i] - mean, 2);
   }
+  // Trials that do not predict each other predict nothing here either: another machine, or noise alone.
   if (left_out.size() >= kTell && unexplained > (1 - kLeastExplained) * all) {
     return give_up("history: its own trials do not explain each other, so it is not believed");
   }
@@ -128,6 +129,7 @@ void Prior::compare(space::Point point, double log_value, model::LinearModel& ti
     return alone_.tell(point, log_value);
   }
   const auto hash = space::hash_of(point);
+  // A prediction can be tested only once, by the first measurement: from then on the model knows the answer.
   const auto [known, is_new] = now_.insert_or_assign(hash, log_value);
   const auto past = past_of_.find(hash);
   const bool taken_over = past != past_of_.end() && past_[past->second].log_value &&
@@ -136,10 +138,13 @@ void Prior::compare(space::Point point, double log_value, model::LinearModel& ti
     const auto prediction = times.predict(point);
     const bool inside = prediction.log_interval(0.9).contains(log_value);
     const double like_any = density_like_any(log_value);
+    // The share of strays bounds what one surprising trial can say against the past: its density never falls to zero.
     const double with = (1 - kStray) * std::exp(log_density(prediction, log_value, offset_.sd)) + kStray * like_any;
     const double without = alone_.size() < kAlone ? like_any : 0.5 * like_any + 0.5 * density_alone(point, log_value);
     agreement_.tell(std::log(with), std::log(without), inside);
   }
+  // A machine that became slower as a whole still ranks alike: what both measured says by how much, and the past is
+  // moved by that.
   if (past != past_of_.end() && !taken_over) renew_offset();
   alone_.tell(point, log_value);
 }
@@ -147,6 +152,7 @@ void Prior::compare(space::Point point, double log_value, model::LinearModel& ti
 void Prior::failed(space::Point point) {
   if (!speaks()) return;
   now_.insert_or_assign(space::hash_of(point), std::numeric_limits<double>::quiet_NaN());
+  // It worked once and fails now: the model of this campaign shall not believe the old time.
   alone_.forget(point);
 }
 
@@ -196,6 +202,7 @@ void Prior::settle(model::LinearModel& times) {
     times.forget_past();
     return give_up(fmt::format("history has said what it can: {} trials of this campaign say more", alone_.size()));
   }
+  // Each move tells the model all past trials anew; a change below the noise is not worth that.
   if (std::abs(offset_.mean - applied_) < kOffsetStep) return;
   applied_ = offset_.mean;
   ++revision_;
@@ -207,6 +214,7 @@ void Prior::settle(model::LinearModel& times) {
 void Prior::give_up(std::string sentence) {
   holds_ = false;
   ++revision_;
+  // What is not believed suggests nothing either.
   promising_.clear();
   given_up_ = std::move(sentence);
   if (note_) note_(given_up_);

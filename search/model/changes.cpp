@@ -120,6 +120,8 @@ Spread spread_of(LinearModel& model, const Pairs& pairs, std::size_t trials, std
   const double count = static_cast<double>(std::max<std::size_t>(trials, 1));
   const double others = static_cast<double>(std::max<std::size_t>(beside, 1));
   const double process_sd = std::max(model.noise_sd(), options.process_sd);
+  // The model pools all trials and may be surer than the processes of either side allow: their spread is the least
+  // there is.
   spread.sd = std::max(spread.difference.sd, process_sd * std::sqrt(1 / count + 1 / others));
   spread.degrees = std::min(1 + count, kMostDegrees);
   return spread;
@@ -127,6 +129,7 @@ Spread spread_of(LinearModel& model, const Pairs& pairs, std::size_t trials, std
 
 /// On each side, of an interval for so many levels together.
 double missed_of(const ChangeOptions& options, std::size_t levels) {
+  // Bonferroni: the levels of one parameter are read side by side.
   return (1 - options.confidence) / static_cast<double>(std::max<std::size_t>(levels, 1)) / 2;
 }
 
@@ -156,6 +159,7 @@ std::optional<std::vector<Level>> with_level(space::Lattice& lattice, space::Poi
   if (changed[parameter] != level) return std::nullopt;
   if (valid) return changed;
   if (others == 0) return std::nullopt;
+  // First repairs that lead back to a default: they add the least that was not asked about.
   for (const bool to_default : {true, false}) {
     for (std::size_t other = 0; other < lattice.width(); ++other) {
       if (other == parameter || changed[other] == space::kNoLevel) continue;
@@ -234,6 +238,7 @@ void ChangeForecast::predict_horizons(space::Point point, double widening, std::
     if (point[i] == point_[i] || point[i] == space::kNoLevel) continue;
     const Evidence& evidence = evidence_[i][point[i]];
     tried = tried && evidence.tried;
+    // A chain of changes is as sure as its least tried link.
     trials = std::min(trials, evidence.trials);
     if (point_[i] == space::kNoLevel) continue;
     beside = std::min(beside, evidence_[i][point_[i]].trials);

@@ -61,6 +61,7 @@ void LinearModel::tell(space::Point point, double log_value) {
   } else {
     s.sorted.replace(s.log_values[known->second], log_value);
     s.log_values[known->second] = log_value;
+    // A past trial that is measured again becomes one of this campaign.
     s.past[known->second] = false;
     s.plain_trials = 0;
   }
@@ -69,6 +70,7 @@ void LinearModel::tell(space::Point point, double log_value) {
 void LinearModel::tell_past(space::Point point, double log_value) {
   auto& s = *state_;
   const auto known = trial_of(point);
+  // What this campaign measured is never overwritten by what an earlier one did.
   if (known && !s.past[*known]) return;
   tell(point, log_value);
   s.past[s.trial_of.at(space::hash_of(point))] = true;
@@ -233,6 +235,7 @@ void LinearModel::fit() {
   s.update();
   s.choose_scales(first ? kFirstEvaluations : s.options.evaluations);
   if (s.options.heavy_tails) {
+    // Weights and scales depend on each other: the rounds are those of an expectation-maximisation.
     for (int round = 0; round < kTailRounds; ++round) {
       s.weigh_by_tails();
       s.choose_scales(s.options.evaluations);
@@ -246,6 +249,7 @@ void LinearModel::fit() {
 void LinearModel::State::choose_scales(int evaluations) {
   MarginalLikelihood likelihood(design, values, noise_factors, ScalePriors(design.weights()));
   scales = fit_scales(likelihood, scales, evaluations);
+  // Not 0: its logarithm is what the scales are fitted by.
   if (!options.pairs) scales.pairs = 1e-6;
   if (!options.local) scales.local = 1e-6;
   posterior.clear();
@@ -260,6 +264,8 @@ const Scales& LinearModel::scales() {
 void LinearModel::assume(space::Point point) {
   auto& s = *state_;
   s.update();
+  // Its own prediction stands for the result that is not there yet ("kriging believer"): uncertainty falls around it,
+  // so the next proposal goes elsewhere.
   const auto mean = s.posterior.at(point, s.scales).mean;
   s.design.append(point);
   s.noise_factors.push_back(1);
@@ -321,6 +327,8 @@ double LinearModel::best() {
   double best = std::numeric_limits<double>::infinity();
   double best_of_past = best;
   for (std::size_t t = 0; t < s.carriers.size(); ++t) {
+    // An outlier downwards is likelier a faulty measurement than a record: it counts with what its neighbours make of
+    // it. Otherwise nothing would ever improve on it.
     const bool outlier = s.noise_factors[t] > 1;
     auto& least = s.past[s.carriers[t]] ? best_of_past : best;
     least = std::min(least,
@@ -350,6 +358,7 @@ void LinearModel::State::weigh_outliers() {
     const double excess = residual * residual / (kOutlier * kOutlier) - variance;
     factors.push_back(1 + std::max(0.0, excess) / scales.noise);
   }
+  // The usual case. The factorisation, which is cubic in the trials, stays as it is.
   if (factors == noise_factors) return;
   noise_factors = std::move(factors);
   posterior.clear();

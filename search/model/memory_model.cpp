@@ -66,6 +66,7 @@ std::optional<MemoryModel::Line> MemoryModel::least_squares(std::span<const Peak
   // With a single batch size the spread is not 0 but rounding: there is no slope to fit.
   if (!(line.spread > 1e-9 * line.mean_batch * line.mean_batch)) return std::nullopt;
   line.slope = std::max(0.0, together / line.spread);
+  // Two points lie on their line exactly; the prior keeps them from looking as if there were no noise.
   double squares = kPriorDegrees * std::pow(kPriorNoise * scale, 2);
   for (const auto& each : peaks) squares += std::pow(each.bytes - line.at(each.batch), 2);
   line.degrees = kPriorDegrees + static_cast<double>(peaks.size()) - 2;
@@ -79,6 +80,8 @@ std::optional<MemoryModel::Line> MemoryModel::line_of(const Group& group) {
   if (!line) return line;
   for (int round = 0; round < kRounds; ++round) {
     auto points = group.peaks;
+    // An out-of-memory gives a lower bound only (a censored observation). Where the line contradicts it, the bound is
+    // taken as if it were measured, and the line fitted again.
     for (const auto& each : group.exceeded) {
       if (line->at(each.batch) < each.bytes) points.push_back(each);
     }
@@ -127,6 +130,7 @@ double MemoryModel::fits(const std::string& group, std::int64_t batch, double li
   const auto& known = found->second;
   const auto wanted = static_cast<double>(batch);
   for (const auto& each : known.exceeded) {
+    // What was seen comes before what is fitted: no line may contradict a batch that failed or fitted.
     if (wanted >= each.batch && limit_bytes <= each.bytes) return 0;
   }
   for (const auto& each : known.peaks) {
@@ -198,6 +202,7 @@ std::optional<std::int64_t> LargestBatch::next() const {
     if ((!fitted_ || each > *fitted_) && (!failed_ || each < *failed_)) open.push_back(each);
   }
   if (open.empty()) return std::nullopt;
+  // The smallest first: nothing is known of memory yet, and a failure costs as much time as a success.
   if (!fitted_) return open.front();
   const auto resolution = 1 + kResolution;
   if (failed_ && static_cast<double>(*failed_) <= static_cast<double>(*fitted_) * resolution) return std::nullopt;
@@ -281,6 +286,7 @@ std::vector<std::string> choose_grouping(std::span<const MemoryObservation> obse
       auto more = chosen;
       more.push_back(open[i]);
       const double value = criterion(observations, more);
+      // Greedy, one parameter at a time: all subsets would be too many, and few parameters matter to memory.
       if (value >= least) continue;
       least = value;
       best = i;

@@ -157,6 +157,7 @@ ForeignRow results_row(const json& result, const std::vector<std::string>& names
 /// `names`: the parameters in their order, which JSON objects do not keep.
 NamedRows rows_of_cache(const json& document, std::vector<std::string> names) {
   const auto objective = text_or(document, "objective", "time");
+  // Minimised, a rate would make the slowest kernel the best, and nothing would look wrong.
   refuse_rate(objective, "/objective");
   NamedRows named{.names = std::move(names), .rows = {}};
   for (const auto& [key, entry] : member(document, "cache", json::value_t::object, "").items())
@@ -324,10 +325,13 @@ Format format_of(const json& document) {
 std::expected<json, std::string> read_python_json(const fs::path& file) {
   auto text = read_text(file);
   if (!text) return std::unexpected(text.error());
+  // Python writes NaN and Infinity, which JSON does not have.
   replace_python_numbers(*text);
   auto document = parse_json(*text, file);
   if (document) return document;
   // Only what ends too early may be an open cache; the first error is the one to report.
+  // Kernel Tuner closes the brackets of a cache only at the end of a tuning: one that was interrupted is usable all the
+  // same.
   if (const auto closed = closed_cache(std::move(*text))) {
     if (auto again = parse_json(*closed, file)) return again;
   }

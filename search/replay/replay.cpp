@@ -59,6 +59,7 @@ ReplayedTrial evaluate(const RecordedSpace& recorded, RecordedSpace::Place place
   if (disturbance.any()) {
     // A seed of its own, so that disturbance and the strategy's draws are not the same numbers.
     space::Random random(seed ^ 0x5DEECE66D1234567U, key_of(place));
+    // All are drawn in any case, so that one setting of the disturbance does not shift the numbers of another.
     const double fails = random.unit();
     const double strays = random.unit();
     // Box and Muller, "A note on the generation of random normal deviates", Ann. Math. Stat. 29, 1958.
@@ -68,6 +69,7 @@ ReplayedTrial evaluate(const RecordedSpace& recorded, RecordedSpace::Place place
       fail(result.told, space::Outcome::Crashed, "made to fail");
       return result;
     }
+    // On the logarithm, as times are disturbed: a share of them, never below zero.
     told *= std::exp(disturbance.noise * normal) * (strays < disturbance.outliers ? 10 : 1);
   }
   result.truth = truth;
@@ -141,6 +143,8 @@ Run run_once(const RecordedSpace& recorded, const std::string& name, const Repla
     outcome.told.configuration = std::move(configuration);
     const bool is_new = seen.insert(key_of(*place)).second;
     repetitions = is_new ? 0 : repetitions + 1;
+    // Rated by the true value, whatever it was told. A repetition is answered from memory, as a campaign would, and
+    // costs no evaluation.
     if (is_new) trace.values.push_back(outcome.truth);
     if (is_new) checker.heard(outcome.told);
     begun = thread_seconds();
@@ -204,6 +208,7 @@ class Crew {
 
   void end(std::size_t number, std::string sentence) {
     const std::lock_guard lock(mutex_);
+    // Several may fail at once: the one of the lowest number is told, as with one thread.
     if (!error_ || number < error_->first) error_ = {number, std::move(sentence)};
     ended_ = true;
   }
@@ -287,6 +292,7 @@ History earlier_campaign(const RecordedSpace& recorded, std::size_t trials, std:
     const auto place = recorded.find(proposals.front().configuration);
     if (!place) break;
     auto trial = trial_of(recorded, place->row);
+    // As proposed: a parameter that changes nothing (a dummy) is not in the row.
     trial.configuration = proposals.front().configuration;
     trial.number = static_cast<std::int64_t>(history.trials.size());
     strategy->tell({&trial, 1});

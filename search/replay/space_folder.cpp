@@ -94,6 +94,7 @@ std::string_view CsvReader::quoted_field() {
   // What follows a closing quote, up to the comma, belongs to nothing.
   at_ = std::min(text_.find_first_of(",\n", at_), text_.size());
   if (!escaped) return inside;
+  // Behind a pointer, so that the view handed out stays valid when further fields follow.
   auto& plain = *unescaped_.emplace_back(std::make_unique<std::string>());
   for (std::size_t i = 0; i < inside.size(); ++i) {
     plain += inside[i];
@@ -234,6 +235,7 @@ class RowReader {
     const auto value = number_in(objective);
     if (is_ok && !(value && *value > 0))
       wrong(fmt::format("objective is '{}', it must be a positive number", excerpt(objective)));
+    // Either half may be the wrong one, so the row is refused rather than guessed at.
     if (!is_ok && !objective.empty()) wrong(fmt::format("it failed, and has the objective '{}'", excerpt(objective)));
     rows_.outcomes.push_back(*outcome);
     rows_.objectives.push_back(is_ok ? *value : std::numeric_limits<double>::quiet_NaN());
@@ -243,6 +245,7 @@ class RowReader {
 
   space::Cell cell(std::size_t parameter, std::string_view text) {
     const auto& spec = parameters_[parameter];
+    // Only a conditional parameter may be absent; elsewhere an empty field is a damaged file.
     if (text.empty() && !spec.active_if.empty()) return space::kNoValue;
     if (const auto found = cells_[parameter].find_text(text)) return *found;
     wrong(fmt::format("'{}' is '{}', none of its values", excerpt(spec.name), excerpt(text)));
@@ -303,6 +306,7 @@ ordered_json parameter_json(const space::Parameter& parameter) {
   ordered_json values = ordered_json::array();
   for (std::uint64_t i = 0; i < parameter.size(); ++i)
     values.push_back(ordered_json(space::to_json(parameter.value(i))));
+  // Two values have no order to learn from; as categories they are read back as they were.
   const bool is_ordered = parameter.is_ordered() && parameter.kind != space::Kind::Boolean;
   ordered_json object = {{"name", parameter.name}, {"type", is_ordered ? "ordinal" : "categorical"}};
   object["values"] = std::move(values);
@@ -364,6 +368,7 @@ std::string table_of(const RecordedSpace& recorded) {
 
 /// gzip without a name and a date, so that equal texts give equal bytes.
 std::string compress(std::string_view text) {
+  // 16 more asks zlib for a gzip frame; by itself it writes its own.
   constexpr int kGzip = 16 + MAX_WBITS;
   constexpr int kMemory = 8;
   z_stream stream = {};
@@ -410,6 +415,7 @@ std::expected<RecordedSpace, std::string> load_space_folder(const fs::path& fold
   } catch (const Wrong& wrong) {
     return std::unexpected(fmt::format("{}:{}", results_file.string(), wrong.sentence));
   }
+  // The source does not promise that its constraints say everything: the rows themselves are the space then.
   if (!exact) description.rows = table_of(description, rows);
   auto recorded =
       RecordedSpace::create(std::move(name), text_or(*document, "kind", ""), std::move(description), std::move(rows));

@@ -40,6 +40,7 @@ ReplayedExchanges replay(std::span<const db::Exchange> exchanges, search::Strate
       if (ask->strategy == name && ask->seed == seed) {
         std::vector<space::Configuration> in_flight;
         for (const auto& [number, asked] : pending) in_flight.push_back(asked.configuration);
+        // As it was then: with several slots the strategy knew what was under way when it was asked.
         strategy.mark_pending(in_flight);
         const auto answer = strategy.ask(static_cast<std::size_t>(ask->count));
         const bool same = std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration,
@@ -143,6 +144,7 @@ void Campaign::open(const measure::SweepReport& swept) {
   for (const db::Exchange& exchange : exchanges) {
     const auto* const ask = std::get_if<db::Ask>(&exchange);
     if (ask == nullptr) continue;
+    // All sources hear all asks, as they did in the session in which these were made.
     for (const auto& source : sources_) source->remember(*ask);
     for (const db::AskAnswer& asked : ask->answer) state_.asked(asked);
   }
@@ -199,6 +201,8 @@ std::optional<SearchEnd> Campaign::must_stop() {
 void Campaign::ask(Asking asking) {
   db::AskAnswer asked = numbered(std::move(asking.proposal), state_.next_number());
   const db::Ask record{.strategy = std::move(asking.source), .seed = asking.seed, .count = 1, .answer = {asked}};
+  // Stored before it is measured: a kill in between leaves a number to be measured, and the strategy is rebuilt with
+  // this ask.
   session_.store.record_ask(session_.campaign, record);
   state_.asked(asked);
   if (asking.failed) return settle(answer_of_preflight(session_, asked.number, *asking.failed), std::nullopt);
@@ -303,6 +307,7 @@ void Campaign::search_and_verify(SessionResult& result) {
     result.because = std::move(end.because);
     announce_end(result);
     if (result.ending != Ending::Complete) return;
+    // The same best would only be measured against the default again.
     if (verified && fastest_trial(session_) == *verified) continue;
     verify_best(result);
     verified = fastest_trial(session_);
@@ -353,6 +358,7 @@ SessionResult Campaign::run(const measure::SweepReport& swept) {
     // Opening it took that mark away; a preflight takes nothing away.
     session_.store.finish_campaign(session_.campaign);
   }
+  // At the end only: until here no other process may tune this campaign.
   session_.store.release_campaign(session_.campaign);
   return result;
 }

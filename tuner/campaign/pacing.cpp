@@ -93,6 +93,7 @@ std::optional<std::string> search_ends(const Budget& budget, const PaceState& st
 bool is_time_for_more(const Budget& budget, PaceState state) {
   if (!time_left(budget, state)) return false;
   state.verified = true;
+  // Several more trials have to fit, or the finals would be repeated for one.
   const nanoseconds before_the_last = (kFewestMoreTrials - 1) * state.next_trial;
   state.spent += before_the_last;
   state.session += before_the_last;

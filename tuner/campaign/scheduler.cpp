@@ -24,7 +24,9 @@ Scheduler::FinishedOrder Scheduler::next() {
                     fmt::format("an answer came for trial {}, which is not in flight", answer.number));
   }
   FinishedOrder ended{.answer = std::move(answer), .since_submitted = {}};
+  // To the front: it was asked first, and its number comes before the others.
   if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.asked));
+  // A machine that kills one trial again and again would keep the campaign for ever.
   if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses) {
     ended.answer.end = TrialAnswer::End::Interrupted;
   }

@@ -37,6 +37,7 @@ struct Offence {
 
 Offence find_offence(const SyntaxFailure& failure, TextCursor& cursor, std::string_view text) {
   const std::size_t bytes_read = failure.bytes_read;
+  // The parser stopped inside what the cursor took for one word.
   if (bytes_read <= cursor.offset() && bytes_read > 0) {
     const std::size_t before = text.substr(0, bytes_read).find_last_of(" \t\r\n,:{}[]\"/");
     return {before == std::string_view::npos ? 0 : before + 1, '\0', true};
@@ -63,6 +64,7 @@ std::string word_at(std::string_view text, std::size_t offset) {
   std::size_t end = rest.find_first_of(" \t\r\n,:{}[]\"/", 1);
   if (rest.starts_with('"')) end = std::min(rest.find('"', 1), rest.size() - 1) + 1;
   std::string word(rest.substr(0, end));
+  // The file may hold anything, and this goes to a terminal.
   std::ranges::replace_if(word, [](char c) { return c < ' ' || c > '~'; }, '?');
   return word;
 }
@@ -77,6 +79,7 @@ void explain_invalid_literal(Problem& problem, std::string_view text, std::size_
   } else if (word.starts_with('#')) {
     problem.found = "'#' does not begin a comment";
     problem.allowed = "// to the end of the line, or /* ... */";
+    // Words of Python and of other notations that people write here.
   } else if (word == "True" || word == "False") {
     problem.nearest = word == "True" ? "true" : "false";
   } else if (word == "None" || word == "nil" || word == "NULL") {
@@ -251,6 +254,7 @@ class PlacingReader final : public nlohmann::json_sax<Json> {
 
   bool short_enough(const std::string& text) {
     if (text.size() <= kLongestStringBytes) return true;
+    // A copy looks ahead: the cursor itself steps over the token when the value is placed.
     TextCursor ahead = cursor_;
     refuse(ahead.next_token(), open_.empty() ? "" : open_.back().pointer,
            fmt::format("a text of {} bytes", text.size()), fmt::format("at most {} bytes", kLongestStringBytes));
@@ -283,6 +287,7 @@ const Place& Document::place(std::string_view pointer) const {
   while (true) {
     if (const auto found = places.find(std::string(pointer)); found != places.end()) return found->second;
     if (pointer.empty()) return nowhere;
+    // What is missing has no place of its own: its nearest parent has.
     pointer = pointer.substr(0, pointer.rfind('/'));
   }
 }
@@ -304,6 +309,7 @@ std::string pointer_to(std::string_view parent, std::string_view key) {
   std::string pointer(parent);
   pointer += '/';
   for (const char c : key) {
+    // JSON Pointer (RFC 6901) escapes just these two.
     if (c == '~') {
       pointer += "~0";
     } else if (c == '/') {
@@ -321,6 +327,7 @@ std::string pointer_to(std::string_view parent, std::size_t index) {
 
 std::string shown(const nlohmann::json& value) {
   constexpr std::size_t kLongest = 60;
+  // In a sentence a long value would hide what is said about it.
   if (value.is_object() && value.size() > 2) return fmt::format("an object of {} keys", value.size());
   if (value.is_array() && value.size() > 6) return fmt::format("a list of {} values", value.size());
   // ensure_ascii: no control character and no half of a UTF-8 sequence can reach a terminal.

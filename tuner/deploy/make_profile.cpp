@@ -40,6 +40,8 @@ const db::StoredRun* measured_run(const db::TrialDetail& detail) {
   const db::StoredRun* chosen = nullptr;
   for (const db::StoredRun& candidate : detail.runs) {
     const space::Run& run = candidate.record.run;
+    // Runs of pairs and of the gate were asked for other steps, with turns or with stored weights: a search's run is
+    // the plain one.
     if (run.outcome == space::Outcome::Ok && (chosen == nullptr || run.purpose == space::Purpose::Search ||
                                               chosen->record.run.purpose != space::Purpose::Search)) {
       chosen = &candidate;
@@ -57,6 +59,7 @@ std::expected<void, std::string> use_own_command(const measure::CommandTemplate&
   if (!variables) return std::unexpected(variables.error());
   for (const auto& [name, value] : *variables) {
     profile.launch.set[name] = value;
+    // A variable that the template sets is not one to be removed, even if it is one that parameters govern.
     std::erase(profile.launch.unset, name);
   }
   profile.training.own_command = measure::to_json(command);
@@ -238,6 +241,8 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
 
 /// Whether the image is the one that the run was in, as far as its command and the image's age tell.
 bool is_image_of(const tuner::ContainerPlace& place, const space::Run& run) {
+  // Such a runtime names an image by its content's id, which a new build changes; a folder keeps its name, and only its
+  // age tells.
   if (place.runtime->keeps_images()) {
     const std::string& id = place.image.reference;
     return run.command.contains(id.substr(id.find(':') + 1));
@@ -266,6 +271,7 @@ std::expected<void, std::string> use_container(const space::Run& run, const Prof
   }
   tuner::Containment::Options options = circumstances.containers;
   options.data_folder = profile.training.data_folder;
+  // What prepares a measurement prepares the profile, too: mounts and variables are those that were measured.
   tuner::Containment containment(std::move(options));
   if (auto done = containment.prepare(profile.configuration, prepared, {}); !done) {
     return std::unexpected(done.error().reason);

@@ -43,6 +43,7 @@ bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, 
   const RunSettings& settings = spec.run;
   record.outcome = runs.back().outcome;
   record.reason = runs.back().reason;
+  // Judged anew from all runs: a later run that fails takes the estimate of those before it away.
   record.estimate.reset();
   record.parts.reset();
   bool held_back = false;
@@ -195,6 +196,8 @@ OrderEnd end_of_failure(const measure::PairResult& result, const measure::PairPl
     return run.outcome == space::Outcome::Killed || killed_by_others(run, place.interruption.token());
   };
   const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
+  // A side that was killed with its partner says nothing of itself: only a side that ended badly by itself is a
+  // failure.
   const bool none_failed = std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed);
   if (!none_failed) {
     if (auto no_room = no_room_in(plan.sides.front().plan.folder)) throw *std::move(no_room);
@@ -300,6 +303,7 @@ std::int64_t batch_of(const space::Configuration& configuration) {
 
 space::Fidelity trial_fidelity(const CampaignSpec& spec, const space::Configuration& configuration) {
   const std::int64_t all = spec.run.steps;
+  // A lever that makes batches larger makes steps longer: fewer of them see as many samples.
   if (!spec.worker.own.levers.contains("batch")) return {.steps = all};
   const std::int64_t usual = batch_of(spec.space.default_configuration()), batch = batch_of(configuration);
   if (usual <= 0 || batch <= usual) return {.steps = all};
@@ -446,6 +450,7 @@ OrderAnswer carry_out(const Task& task, const Workplace& place) {
     }
     TaskAnswer operator()(const PreparationOrder& order) const { return tuner::carry_out(order, place); }
     TaskAnswer operator()(const TrialOrder& order) const {
+      // There is no database behind an order that came as JSON: its answer carries all there is to store.
       TrialKeeper none;
       return tuner::carry_out(order, place, none);
     }

@@ -83,12 +83,14 @@ void remove_old_mount_points(const fs::path& root, const fs::path& runs) {
 }
 
 const Containment::Runtime& Containment::look_at(const measure::ContainerRuntime& runtime) {
+  // Asking a runtime starts its programs: once a session is enough.
   const auto known = runtimes_.find(runtime.name());
   if (known != runtimes_.end()) return known->second;
   Runtime state{.obstacle = runtime.obstacle(), .version = {}};
   if (state.obstacle.empty()) {
     state.version = runtime.version();
     const measure::ContainerRuntime* pointer = &runtime;
+    // Containers that a killed session left hold memory and cores.
     static_cast<void>(measure::sweep_containers({&pointer, 1}));
   }
   return runtimes_[std::string(runtime.name())] = std::move(state);
@@ -127,6 +129,7 @@ std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mo
     const PreparedWorker& prepared, const measure::ContainerImage& image,
     const measure::ContainerRuntime& runtime) const {
   ContainedPaths paths(image);
+  // Each path keeps its name inside, so that the words of the command line mean the same in both places.
   paths.add(options_.installation.onednn_prefix);
   paths.add(prepared.library);
   paths.add(options_.installation.source_root / "kernels");
@@ -167,12 +170,14 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   if (prepared.compile_cache.is_absolute()) prepared.compile_cache += "-" + space::sha256(image->digest).substr(0, 12);
   auto mounts = mounts_of(prepared, *image, *runtime);
   if (!mounts) return refuse_container(space::Outcome::Unsupported, std::move(mounts.error()));
+  // Such a runtime binds only onto what is there, and the image's folder is shared by all runs.
   if (!runtime->makes_mount_points() && !image->root.empty()) {
     remove_old_mount_points(image->root, options_.runs_folder);
     if (auto made = measure::make_mount_points(image->root, *mounts); !made) {
       return refuse_container(space::Outcome::Unsupported, std::move(made.error()));
     }
   }
+  // Another runtime or image is another measurement: trials of it are not taken for those of the host.
   prepared.worker =
       space::sha256(fmt::format("{}\n{} {}\n{}", prepared.worker, container, state.version, image->digest));
   const ContainerPlace contained{.runtime = runtime,
@@ -220,6 +225,7 @@ std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan 
   order.folder = plan.folder;
   order.memory_limit_bytes = plan.memory_limit_bytes.value_or(0);
   order.gpu = contained.gpu;
+  // Inside it is the same user: what it writes into the run's folder is ours to read and to remove.
   order.user = name_of_user();
   order.uid = ::geteuid();
   order.gid = ::getegid();
@@ -250,6 +256,7 @@ std::vector<fs::path> folders_of_program(const fs::path& program) {
   std::vector<fs::path> folders = {environment};
   // The link may lead through others, and to another place than the one the environment was made from.
   if (const fs::path home = home_of(environment / "pyvenv.cfg"); !home.empty()) {
+    // An environment holds no interpreter: its python is a link to this one, whose library it needs as well.
     folders.push_back(prefix_of(home / "python3"));
   }
   fs::path link = program;

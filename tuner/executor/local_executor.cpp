@@ -76,6 +76,8 @@ std::expected<measure::Artifact, PreparationFailure> LocalExecutor::obtain(const
                                                                            const std::filesystem::path& onednn,
                                                                            const std::stop_token& stop) {
   const std::string name = fmt::format("{} {} {}", worker.build_file, measure::to_text(flags), onednn.string());
+  // Asked of the cache once a session: its key hashes every source file. Somebody may clean the cache meanwhile, so the
+  // program is looked for all the same.
   std::error_code ignored;
   if (const auto known = found_.find(name);
       known != found_.end() && std::filesystem::exists(known->second.program, ignored)) {
@@ -130,6 +132,8 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(
   if (!launch) return failure(space::Outcome::Unsupported, launch.error());
   prepared.launch = *launch;
 
+  // A command given outright has no build whose key could name it: its words do. The separator keeps {"a b"} and {"a",
+  // "b"} apart.
   if (!choice.command.empty()) {
     prepared.argv = choice.command;
     std::string all;
@@ -138,6 +142,7 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(
     return prepared;
   }
   const std::string framework = framework_of(choice, configuration);
+  // Built with Nocturne itself: compiler and flags are no parameters of it.
   if (const WorkerRecipe* shipped = find_shipped_worker(framework)) {
     return prepare_shipped(*shipped, std::move(prepared));
   }
@@ -196,6 +201,7 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.artifact = prepared.artifact;
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(order.deadline.value_or(spec_.run.deadline));
   if (const auto memory = memory_limit_bytes(); memory > 0) plan.memory_limit_bytes = memory;
+  // The request says all that the worker needs: it reads no campaign file and no database.
   plan.request = request_of(configuration, order);
   plan.request.network = spec_.workload.network;
   plan.request.data = spec_.workload.data;
@@ -225,6 +231,8 @@ std::map<std::string, double> LocalExecutor::install_seconds(std::int64_t began_
     const measure::EnvironmentRecipe* recipe = options_.frameworks->recipe(name);
     if (recipe == nullptr || !recipe->is_installed()) continue;
     const auto environment = options_.frameworks->installed(name);
+    // What was installed before the campaign costs nothing, what came since costs its usual time: so a session that is
+    // resumed weighs costs as the one before did.
     const bool was_there = environment && unix_ns(environment->installed) < began_unix_ns;
     seconds[name] = was_there ? 0 : usual_install_seconds(*recipe);
   }
@@ -250,6 +258,7 @@ space::Run LocalExecutor::run(const measure::RunPlan& plan, const measure::RunCo
 }
 
 measure::PairResult LocalExecutor::run_pair(const measure::PairPlan& plan, const measure::PairControl& control) {
+  // How a command waits for its turns is known to its template alone, which the plan of a run does not carry.
   measure::PairPlan whole = plan;
   for (measure::PairSide& side : whole.sides) {
     if (const auto own = commands_.find(side.plan.id); own != commands_.end())
@@ -269,12 +278,16 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_recipe(
     case measure::RecipeKind::Command: {
       auto command = measure::command_from_json(recipe.command);
       if (!command) return refuse_recipe(space::Outcome::Unsupported, recipe.name + ": " + command.error());
+      // Its steps are compared with those of other frameworks; the time of a whole process would contain the start,
+      // too.
       if (command->whole()) {
         return refuse_recipe(space::Outcome::Unsupported,
                              recipe.name +
                                  ": beside other frameworks its time must come from steps: \"time\" is "
                                  "\"steps\", or a pattern");
       }
+      // Its steps are compared with those of other frameworks; the time of a whole process would contain the start,
+      // too.
       prepared.own = std::make_shared<const measure::CommandTemplate>(std::move(*command));
       return prepare_command(spec_, configuration, options_.installation, std::move(prepared));
     }
@@ -309,6 +322,8 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_image(
   }
   const std::filesystem::path folder = options_.frameworks->worker_folder();
   measure::Environment inside;
+  // There is no environment outside: the image's digest comes in with the container, this key only tells it from a
+  // host's.
   inside.key = "image " + recipe.image;
   inside.python = recipe.interpreter;
   const auto digest = python_worker_digest(inside, folder, recipe.worker);

@@ -96,6 +96,7 @@ class Writer {
   void operator()(const char* key, const T& value) {
     document_[key] = written(value);
   }
+  // JSON has no NaN: null stands for it, and only fields that may be NaN read it back.
   void or_nan(const char* key, double value) { document_[key] = value; }
   [[nodiscard]] json take() { return std::move(document_); }
 
@@ -138,6 +139,7 @@ class Reader {
   void finish() {
     if (!error_.empty()) return;
     for (const auto& [key, value] : document_.items()) {
+      // A key that is not known is an error, for an order of a newer version must not be carried out in part.
       if (std::ranges::find(keys_, key) == keys_.end()) complain(place_ + "/" + key, "is no key of this document");
     }
   }
@@ -526,6 +528,7 @@ void Reader::read(const json& value, const std::string& place, T& out) {
   if constexpr (std::same_as<T, json>) {
     out = value;
   } else if constexpr (kIsOptional<T>) {
+    // What stood there as a default must not outlive a null.
     out.reset();
     if (!value.is_null()) read(value, place, out.emplace());
   } else if constexpr (kIsList<T>) {
@@ -630,6 +633,7 @@ struct Ranges {
     if (!order.run.gate) return;
     at_least(1, order.run.gate->steps, "gate/run/gate/steps");
     const std::filesystem::path write = order.run.gate->write.value_or("name");
+    // The order comes from elsewhere: the file has to stay in the folder of its run.
     reader.require(write.filename() == write && write != "." && write != ".." && !write.empty(), "gate/run/gate/write",
                    "must be the name of a file, without a folder");
   }
@@ -677,6 +681,7 @@ std::expected<OrderAnswer, std::string> answer_from_json(const json& document) {
   OrderAnswer answer;
   read_document("answer", document, error, answer, answer.result);
   if (!error.empty()) return std::unexpected(std::move(error));
+  // The reservation repeats the trial; written twice, the two could differ.
   if (auto* trial = std::get_if<TrialAnswer>(&answer.result)) {
     trial->reservation.number = trial->trial.number;
     trial->reservation.configuration = trial->trial.configuration;

@@ -116,6 +116,7 @@ Json batch_parameter(const OwnCommand& command, Json& levers) {
     lever.told = {{std::to_string(*command.batch), measure::kAsScript}};
     for (const std::string& value : each.values) {
       const std::int64_t times = multiple_of(value);
+      // A value that is no multiple has no number to stand for, and an epoch's steps could not be counted.
       if (times == 0) continue;
       values.push_back(times * *command.batch);
       const std::string text = std::to_string(times * *command.batch);
@@ -143,6 +144,7 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
                       {"default", measure::kAsScript},
                       {"description", each.description}};
     if (each.name == "learning_rate" && levers.contains("batch")) {
+      // Rules for the learning rate are rules for larger batches: without one there is nothing to make up for.
       parameter["active_if"] = fmt::format("batch > {}", *command.batch);
     }
     parameters.push_back(std::move(parameter));
@@ -153,6 +155,7 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
 /// Examples of an epoch, or steps where each is one.
 std::int64_t epoch_of(const OwnCommand& command, bool has_batch) {
   if (command.examples) return *command.examples;
+  // With a batch the unit is the example, so that larger batches mean fewer steps of the same epoch.
   return has_batch ? kStepsOfAnEpoch * command.batch.value_or(1) : command.steps_per_epoch.value_or(kStepsOfAnEpoch);
 }
 
@@ -160,6 +163,7 @@ std::int64_t epoch_of(const OwnCommand& command, bool has_batch) {
 class Words {
  public:
   explicit Words(const std::vector<std::string>& words) : plain_(words) {
+    // Braces that the user wrote are text; only ours make places.
     for (const std::string& word : words) template_.push_back(measure::escaped_word(word));
   }
 
@@ -180,6 +184,7 @@ class Words {
     if (now) {
       const auto same = [&](const space::Value& value) { return space::to_text(value) == *now; };
       const bool ascending = std::ranges::is_sorted(values);  // numbers whose neighbours are alike stay that
+      // What the command says now is the baseline, so it is one of the values.
       if (std::ranges::none_of(values, same)) values.insert(values.begin(), written_value(*now));
       const bool numbers = std::ranges::none_of(
           values, [](const space::Value& value) { return std::holds_alternative<std::string>(value); });
@@ -204,6 +209,7 @@ class Words {
     std::optional<std::size_t> found;
     for (std::size_t i = 1; i < plain_.size(); ++i) {
       if (plain_[i] != variation.name && !plain_[i].starts_with(variation.name + "=")) continue;
+      // Which of two counts is the program's own rule, which nobody here knows.
       if (found) return std::unexpected(fmt::format("--vary: {} stands in the command twice", variation.name));
       found = i;
     }

@@ -77,6 +77,7 @@ Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::str
 Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& why) {
   const db::TrialResult result{
       .outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why, .estimate = {}, .parts = {}};
+  // In the database, so that neither the search nor a later session takes it for the best again.
   session_.store.update_trial(trial.id, result);
   const std::string sentence = fmt::format("trial {} trains wrongly: {}", trial.trial.number, why);
   session_.observer.note(sentence);
@@ -146,6 +147,7 @@ Admission FinalistGate::admits(const db::StoredTrial& trial) {
     if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
   }
+  // No more steps than an epoch has: the initial state holds the batches of one.
   const auto epoch = static_cast<std::int64_t>(std::ceil(measure::steps_per_epoch(prepared->schedule)));
   const std::int64_t steps = std::clamp<std::int64_t>(epoch, 1, settings.steps);
   const auto reference = exact_reference(prepared->schedule, steps);
@@ -162,7 +164,10 @@ Admission FinalistGate::admits(const db::StoredTrial& trial) {
                             *prepared, trial.id);
   if (!answer) return Admission::Interrupted;
   const space::Run& run = answer->run.run;
+  // The gate trains without dropout and from the reference's own weights, so that only wrong arithmetic is left as a
+  // reason.
   if (run.outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + run.reason);
+  // A crash or a full disk says nothing about what it computes.
   if (run.outcome != space::Outcome::Ok) {
     return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
   }
@@ -196,6 +201,7 @@ std::map<std::uint64_t, space::Run> FinalistGate::known_epochs(std::int64_t batc
   std::map<std::uint64_t, space::Run> known;
   for (const db::CampaignRun& each : stored) {
     const space::Run& run = each.stored.record.run;
+    // A reference built otherwise is another reference.
     if (run.epochs.size() != 1 || run.artifact != artifact || !teaches_the_same(each.spec, session_.spec)) continue;
     known.insert_or_assign(static_cast<std::uint64_t>(run.seed), run);  // the latest
   }
@@ -275,6 +281,7 @@ Admission FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::Sto
   if (const space::Run* of_default = find_run(default_detail, is_epoch)) {
     const auto difference = measure::compare_accuracy(*of_default->accuracy, *epoch->accuracy,
                                                       {.margin_points = verify.gate.accuracy_margin});
+    // Accuracy first: its epochs are there already, those of the reference may be to be trained.
     if (difference.inferior) return refuse(trial, difference.sentence);
     log(db::Level::Info, fmt::format("trial {} has learnt enough: {}", trial.trial.number, difference.sentence));
   }

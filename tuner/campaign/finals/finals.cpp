@@ -37,6 +37,7 @@ std::optional<space::Configuration> put_back(const space::Space& space, const sp
   if (value == nullptr) return std::nullopt;  // it goes when the setting that makes it active is put back
   space::Configuration changed = from;
   changed.set(name, *value);
+  // Parameters that depended on the changed one may be inactive now, or need their default.
   changed = space.normalise(changed);
   if (!space.check(changed).empty()) return std::nullopt;
   return changed;
@@ -77,6 +78,7 @@ bool Finals::run() {
     if (of_default == Admission::Refused) return true;
     if (!is_default) {
       const db::TrialId chosen = winner->id;
+      // Fewer changes are easier to explain and to keep: what gains nothing measurable is put back.
       winner = simplest(baseline, *winner);
       if (!winner) return false;
       if (winner->id != chosen) {
@@ -208,6 +210,7 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
     const auto point = lattice.point_of(each.trial.configuration);
     if (point && estimate && estimate->value > 0) model.tell(*point, std::log(estimate->value));
   }
+  // A model of a handful of trials would guess, and each guess costs a trial and its pairs.
   if (model.size() < kFewestForModel) return winner;
   model.fit();
   const auto predicted = [&](const space::Configuration& configuration) {
@@ -219,6 +222,7 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
   // The boldest step first; where it is too bold, half of the way.
   for (std::size_t steps = way.size(); steps > 0; steps = steps == way.size() ? steps / 2 : 0) {
     const Pace fast = pace_of(session_.spec, winner);
+    // The pairs that report the gain and the epochs that check the training come after this, and must still fit.
     const auto reserved = forecast_pair(verify, pace_of(session_.spec, baseline), fast) * verify.pairs +
                           forecast_epochs(baseline, winner);
     const auto simpler = forecast_trial(session_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
@@ -246,6 +250,7 @@ std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpl
   const auto& judged = member.comparison;
   if (end != PairsEnd::Complete || has_left(member) || !judged) return std::nullopt;
   const double margin = std::log1p(verify.margin_percent / 100);
+  // Not proven slower is not enough: the interval may be wide. Its centre has to lie within the margin, too.
   if (judged->verdict == measure::Verdict::Slower || judged->log_ratio < -margin) return std::nullopt;
   return trial;
 }
@@ -275,6 +280,7 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
   if (const auto took = comparing.pair_time(); took > std::chrono::nanoseconds{0}) pair_time_ = took;
   if (end == PairsEnd::Complete) return !has_left(driver.comparison().members().front());
   if (end == PairsEnd::Interrupted) return false;
+  // Out of time: what there is gets judged with its share of the error, and is reported as undecided.
   driver.stop();
   return true;
 }
@@ -282,6 +288,7 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
 bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
   const std::int64_t epochs = session_.spec.verify.accuracy_epochs;
   const auto detail = session_.store.load_trial(trial.id);
+  // An epoch may take an hour: one that an earlier session trained is not trained again.
   for (const db::StoredRun& stored : detail.runs) {
     if (trained_for_accuracy(stored.record.run, epochs)) return true;
   }

@@ -112,6 +112,7 @@ void print_disturbed(const Context& context, const tuner::Answer& answer) {
   const double trials = std::log(space::total_time(*answer.best->trial.parts, epochs) /
                                  space::total_time(*answer.baseline->trial.parts, epochs));
   const db::VerdictRecord& pairs = *answer.verdict;
+  // The reader sees both times below the gain and divides them: where that is far from the gain, a line says why.
   if (trials > pairs.log_ratio_low - kTrialSpread && trials < pairs.log_ratio_high + kTrialSpread) return;
   print_line(
       context, "But",
@@ -246,6 +247,7 @@ std::string gain_sentence(const tuner::Answer& answer) {
   if (verdict.verdict == "faster") {
     return fmt::format("{:.2f} times as fast as the default ({})", 1 + gain / 100, numbers);
   }
+  // The default costs nothing to explain or to keep, so a tie goes to it.
   if (verdict.verdict == "same") return fmt::format("as fast as the default ({}): keep the default", numbers);
   if (verdict.verdict == "slower") {
     return fmt::format("slower than the default when measured again ({}): keep the default", numbers);
@@ -347,6 +349,7 @@ std::vector<FailureGroup> grouped(std::span<const db::StoredTrial> failures) {
   for (const db::StoredTrial& each : failures) {
     const space::Trial& trial = each.trial;
     const auto same = std::ranges::find_if(groups, [&](const FailureGroup& group) {
+      // By the whole reason: a hundred trials that fail alike are one finding.
       return group.outcome == trial.outcome && group.reason == trial.reason;
     });
     if (same != groups.end()) {
@@ -374,6 +377,7 @@ void print_failures(const Context& context, const tuner::Answer& answer) {
     out << fmt::format("          {}: {}: {}\n", trials_text(group), space::to_text(group.outcome),
                        shortened(one_line(group.reason), kFailureReasonWidth));
   }
+  // One failure stands above in full; a list of it would say nothing more.
   if (answer.failures.size() < 2) return;
   out << fmt::format("          {}:\n", left > 0 ? fmt::format("and {} more", left) : "all of them");
   print_command(context, "",

@@ -66,6 +66,7 @@ std::string_view without_spaces_behind(std::string_view text) {
 /// How much of a word that is too long stays in a line of `width`: up to a comma, slash or equals sign in its second
 /// half, else all that fits.
 std::size_t part_of_word(std::string_view word, std::size_t width) {
+  // At least one character, or a narrow terminal would never get to the end.
   const std::size_t fits = std::max<std::size_t>(bytes_within(word, width), first_glyph(word).bytes);
   const auto mark = word.substr(0, fits).find_last_of(",/=");
   return mark != std::string_view::npos && mark >= fits / 2 ? mark + 1 : fits;
@@ -111,6 +112,7 @@ Hanging hanging_of(std::string_view line, std::size_t width) {
   const std::size_t leading = std::min(line.find_first_not_of(' '), line.size());
   Hanging hanging{.from = leading, .indent = std::string(leading, ' ')};
   if (line.substr(leading).starts_with("| ")) return {.from = leading + 2, .indent = hanging.indent + "| "};
+  // Two spaces part a label from its text, and a column from the next: what follows hangs below the text.
   for (auto gap = line.find("  ", leading); gap != std::string_view::npos;) {
     const auto text = line.find_first_not_of(' ', gap);
     if (text == std::string_view::npos || columns_of(line.substr(0, text)) > width / 2) break;
@@ -278,6 +280,7 @@ std::string broken_command(std::string_view command, std::size_t column, std::si
 Page::Page(Context& context)
     : std::ostream(nullptr), context_(context), sink_(*context.out), buffer_(sink_, context.columns) {
   rdbuf(&buffer_);
+  // Some output must not be laid out (JSON, a script): it goes there directly.
   context.behind_page = &sink_;
   context.out = this;
 }

@@ -105,6 +105,7 @@ protocol::Request requested_training(const ApplyOptions& options, const deploy::
   protocol::Request request = deploy::training_request(profile);
   request.epochs = options.epochs.value_or(request.epochs);
   request.seed = options.seed.value_or(request.seed);
+  // So many steps are less than an epoch, whose accuracy would say nothing.
   if (options.steps) {
     request.steps = *options.steps;
     request.epochs = 0;
@@ -117,6 +118,7 @@ protocol::Request requested_training(const ApplyOptions& options, const deploy::
 }
 
 ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
+  // exec() replaces this process with all that its buffers still hold.
   context.out->flush();
   context.err->flush();
   const deploy::ExecuteFailure failure = deploy::execute(plan);
@@ -160,6 +162,7 @@ ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& pro
   const bool given = !options.command.empty();
   const auto words = given ? options.command : deploy::own_words(profile);
   if (!words) return complain(context, ExitCode::Refused, words.error());
+  // Another command runs where the user stands; the one that was tuned where it was tuned.
   const std::string folder = given ? "" : profile.training.own_command.value("folder", "");
   deploy::ApplyPlan plan = deploy::plan_command(profile, *words, folder, machine, options.force);
   if (given) {
@@ -218,6 +221,7 @@ std::optional<ExitCode> make_first(const ApplyOptions& options, deploy::Profile&
 std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Context& context) {
   fs::path file = profile_file(options.profile, context);
   if (file.extension() != deploy::kBundleExtension) return file;
+  // Installing is the very thing that both forbid, and what is in a bundle is not known before.
   if (options.no_make || options.dry_run) {
     return std::unexpected(complain(
         context, ExitCode::Refused,

@@ -155,6 +155,7 @@ deploy::BlameBaseline find_baseline(const BlameOptions& options, const Context& 
   const bool has_database = fs::exists(context.database(), ignored);
   if (fs::is_regular_file(file, ignored)) {
     const auto profile = open_profile(options.what, context);
+    // A profile from another machine comes without its database.
     std::optional<db::Store> store;
     try {
       if (has_database) store = db::Store::open(context.database(), db::Mode::ReadOnly);
@@ -207,6 +208,7 @@ class BlameSession {
         return !time || measuring_.clock().steady() - began + work <= *time;
       });
     } catch (const db::Error&) {
+      // An interruption can reach the database in the midst of a write; it is still an interruption.
       if (!measuring_.interrupted()) throw;
       throw Refusal{measuring_.interruption_code()};
     }
@@ -220,6 +222,7 @@ class BlameSession {
     std::vector<deploy::CauseTest> tests;
     for (std::size_t i = 0; i < causes.size(); ++i) {
       deploy::CandidateCause& cause = causes[i];
+      // The old program in the place of the new one, all else as it is now: that is what makes it a test of this cause.
       if (cause.apart == deploy::Apart::Program && !present.contained && !present.argv.empty()) {
         deploy::CauseTest test{.cause = i, .other = present};
         test.other.argv.front() = baseline_.program.string();
@@ -228,6 +231,7 @@ class BlameSession {
       } else if (cause.apart == deploy::Apart::Compiler) {
         say("building with " + evidence.old_compiler);
         space::Configuration by_old = spec_.space.default_configuration();
+        // The present sources, so that only the compiler differs.
         by_old.set("compiler", evidence.old_compiler);
         auto built = session_.prepare(by_old);
         if (built) {
@@ -265,6 +269,7 @@ class BlameSession {
     measuring_.display().clear();
     findings.change =
         deploy::whole_change(times, baseline_.estimate, spec_.run.process_sd, spec_.verify.margin_percent);
+    // One that was cut short stays open, and the same call goes on with it.
     record.close(!times.cut_short);
   }
 

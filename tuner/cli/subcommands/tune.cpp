@@ -97,6 +97,7 @@ std::expected<void, std::string> override_file(const TuneOptions& options, tuner
   if (options.trials) {
     if (*options.trials < 1) return std::unexpected("--trials must be at least 1");
     spec.budget.trials = options.trials;
+    // In the document, too: it is what the database stores, and what a session that resumes reads.
     spec.document["budget"]["trials"] = *options.trials;
   }
   if (!options.wall.empty()) {
@@ -123,6 +124,7 @@ std::expected<void, std::string> override_file(const TuneOptions& options, tuner
     spec.strategy.history = false;
     spec.document["strategy"]["history"] = false;
   }
+  // Made once for its error alone: an unknown name is said now, not after the preflight.
   const auto strategy = search::make_strategy(spec.strategy.name, spec.space, {.seed = spec.strategy.seed});
   if (!strategy) return std::unexpected(strategy.error());
   return {};
@@ -208,6 +210,7 @@ std::int64_t downloaded_bytes(const db::Store& store, const std::string& campaig
   const auto builds = store.list_builds();
   std::int64_t bytes = 0;
   for (const db::BuildRecord& build : builds) {
+    // The limit on downloads is the campaign's, not the session's.
     if (!db::environment_of(build) || build.created_unix_ns < known->created_unix_ns) continue;
     bytes += build.flags.value("download_bytes", std::int64_t{0});
   }
@@ -237,6 +240,8 @@ class TuneSession {
     if (preflight.preflight != tuner::PreflightMode::Only) {
       settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
     }
+    // A machine that changes makes what was measured incomparable: the campaign begins again on the machine as it is
+    // now, a few times at most.
     for (int generation = 0; generation < kMostGenerationsInOneSession; ++generation) {
       tuner::Session session = measuring_.make_session(spec_, executor, observers_);
       session.fingerprint_now = [this] { return measuring_.fingerprint_now(); };
@@ -269,6 +274,7 @@ class TuneSession {
   /// Before more is said; to a terminal that is gone, nothing.
   void clear_display() {
     measuring_.display().clear();
+    // Writing to a terminal that has hung up fails, and the failure would end a campaign that is to go on.
     if (!measuring_.terminal_is_gone()) return;
     context_.out->clear();
     context_.out_is_terminal = context_.err_is_terminal = false;
@@ -315,6 +321,7 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   finish.database = context.database().string();
   const auto swept = measuring.open_store(context.database());
   const auto preflight = choose_preflight(options.preflight, spec, measuring.store());
+  // Before the machine is measured: what a killed session left may still fill the disk.
   tuner::remove_stray_runs(measuring.store(), context.runs_folder());
   if (preflight.preflight != tuner::PreflightMode::Only) {
     know_machine(options.machine, context, spec, measuring.store(), measuring.machine());
@@ -378,6 +385,7 @@ ExitCode run(const TuneOptions& options, Context& context) {
     return code;
   } catch (const std::exception& error) {
     finish.ending = "error";
+    // Whoever waits for --on-finish hears of this end as of any other.
     finish.because = error.what();
     run_on_finish(context, options.on_finish, *program, finish, ExitCode::Internal);
     throw;
