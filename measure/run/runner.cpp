@@ -2,14 +2,13 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <random>
 
 #include <nlohmann/json.hpp>
 
 #include "measure/run/active_run.hpp"
+#include "measure/run/own_program.hpp"
 #include "measure/supervisor/log.hpp"
 
 namespace nocturne::measure {
@@ -99,16 +98,7 @@ std::string new_run_id() {
 }
 
 std::filesystem::path find_supervisor() {
-  namespace fs = std::filesystem;
-  constexpr const char* kName = "nocturne-supervisor";
-  if (const char* wanted = std::getenv("NOCTURNE_SUPERVISOR_PROGRAM"); wanted != nullptr && *wanted != '\0')
-    return wanted;
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  for (const fs::path& candidate : {self.parent_path() / kName, self.parent_path() / "../libexec/nocturne" / kName}) {
-    if (!error && ::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal();
-  }
-  return {};
+  return find_own_program("nocturne-supervisor", "NOCTURNE_SUPERVISOR_PROGRAM");
 }
 
 std::expected<RunFolder, std::string> prepare_folder(const RunPlan& plan) {

@@ -1,14 +1,13 @@
 #include "tuner/executor/own_command.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "measure/run/own_program.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
 
@@ -59,15 +58,7 @@ std::int64_t run_steps_of(const CommandTemplate& command, const CampaignSpec& sp
 }  // namespace
 
 fs::path find_command_worker() {
-  constexpr const char* kName = "nocturne-command-worker";
-  const char* wanted = std::getenv("NOCTURNE_COMMAND_WORKER_PROGRAM");
-  if (wanted != nullptr && *wanted != '\0') return wanted;
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  for (const fs::path& candidate : {self.parent_path() / kName, self.parent_path() / "../libexec/nocturne" / kName}) {
-    if (!error && ::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal();
-  }
-  return {};
+  return measure::find_own_program("nocturne-command-worker", "NOCTURNE_COMMAND_WORKER_PROGRAM");
 }
 
 std::vector<std::string> command_worker_argv(const CommandTemplate& command, const std::vector<std::string>& words,
