@@ -4,7 +4,7 @@
 ///
 /// Where parameters depend on each other an effect cannot be read from the model's own terms: the flags of a compiler
 /// exist only for one framework, so that "no flag" and "another framework" are the same trials. A change is what a
-/// person would do instead: another level, and with it what that activates (by its default) or deactivates. Where a
+/// user would do instead: another level, and with it what that activates (by its default) or deactivates. Where a
 /// constraint forbids just that, one more parameter is changed, too.
 
 #include <cstddef>

@@ -29,7 +29,7 @@ OPTIONS = argparse.Namespace(tuners=4, readers=3, results=12, kills=6, folder=No
 
 
 class Reader(threading.Thread):
-    """Asks in turn what a person would ask, until told to end."""
+    """Asks in turn what a user would ask, until told to end."""
 
     QUESTIONS = [["status"], ["list"], ["list", "trials"], ["best"], ["list", "events"]]
 
@@ -48,7 +48,7 @@ class Reader(threading.Thread):
                 # 3: nothing there yet. 1: nothing runs now. Both are answers.
                 if done.returncode not in (0, 1, 3) or "locked" in done.stderr:
                     self.error.append((question, done.returncode, done.stderr))
-                # A person reads what was said: as long again, so that a long list leaves the tuners some of the machine.
+                # A user reads what was said: as long again, so that a long list leaves the tuners some of the machine.
                 if self.end.wait(time.monotonic() - began):
                     return
 

@@ -66,7 +66,7 @@ class KilledCampaign(unittest.TestCase):
             self.assertTrue(wait_until(lambda: workspace.trials_done() == 2 and len(workers_alive(workspace.data)) == 2))
             alive = workspace.runs_nobody_names()
             self.assertEqual(len(alive), 2)
-            # Its owner lives: neither a person who cleans nor another campaign takes it away.
+            # Its owner lives: neither a user who cleans nor another campaign takes it away.
             workspace.run("clean", "--yes", "--older-than", "1s", check=0)
             other = workspace.start("tune", workspace.write(campaign("other", trials=1), "other.json"))
             while "Waiting" not in other.stderr.readline():  # for the processors; it has swept by then

@@ -114,13 +114,13 @@ TEST_CASE("a genetic child has only values of its parents, but for one step of m
 TEST_CASE("genetic search forgets a parent that turns out to fail", "[search]") {
   const auto space = valley(2);
   Genetic search(space, {.seed = 1, .population = 2, .mutation = 0});
-  Configuration lucky = space.default_configuration();
-  lucky.set("p0", std::int64_t{19});
-  lucky.set("p1", std::int64_t{19});
+  Configuration once_fast = space.default_configuration();
+  once_fast.set("p0", std::int64_t{19});
+  once_fast.set("p1", std::int64_t{19});
   Configuration other = space.default_configuration();
   other.set("p0", std::int64_t{1});
-  search.tell(std::vector{told(space.default_configuration(), 2.0), told(other, 3.0), told(lucky, 1.0)});
-  search.tell(std::vector{told(lucky, std::nullopt)});
+  search.tell(std::vector{told(space.default_configuration(), 2.0), told(other, 3.0), told(once_fast, 1.0)});
+  search.tell(std::vector{told(once_fast, std::nullopt)});
   for (const auto& each : search.ask(3)) CHECK(std::get<std::int64_t>(*each.configuration.find("p1")) < 19);
 }
 

@@ -239,9 +239,9 @@ TEST_CASE("a trial told again replaces its estimate", "[search]") {
   const auto space = bowl(3);
   LocalSearch search(space, {.seed = 2});
   search.tell(std::vector{told(space.default_configuration(), 5.0)});
-  const auto lucky = search.ask(1)[0].configuration;
-  search.tell(std::vector{told(lucky, 1.0)});   // a lucky measurement moves the centre there
-  search.tell(std::vector{told(lucky, 50.0)});  // measured again: it was between-process spread
+  const auto once_fast = search.ask(1)[0].configuration;
+  search.tell(std::vector{told(once_fast, 1.0)});   // a low measurement moves the centre there
+  search.tell(std::vector{told(once_fast, 50.0)});  // measured again: it was between-process spread
   const auto near = space.neighbours(space.default_configuration(), space::Reach::All);
   for (const auto& each : search.ask(5)) CHECK(std::ranges::find(near, each.configuration) != near.end());
 }

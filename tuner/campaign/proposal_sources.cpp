@@ -76,10 +76,11 @@ class CoverageSource final : public ProposalSource {
     if (!search::uses_history(spec_.strategy.name)) return;
     left_ = coverage_trials(spec_.space);
     // What history of this machine has seen needs no trial of its own.
-    std::erase_if(left_, [&context](const CoverageTrial& look) {
-      return std::ranges::any_of(context.history, [&look](const search::History& each) {
-        return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&look](const space::Trial& trial) {
-                 return is_part_of(look, trial.configuration);
+    std::erase_if(left_, [&context](const CoverageTrial& coverage) {
+      return std::ranges::any_of(context.history, [&coverage](const search::History& each) {
+        return each.same_machine_and_workload &&
+               std::ranges::any_of(each.trials, [&coverage](const space::Trial& trial) {
+                 return is_part_of(coverage, trial.configuration);
                });
       });
     });
@@ -92,16 +93,16 @@ class CoverageSource final : public ProposalSource {
     const PaceState state = state_.pace();
     if (const auto left = time_left(spec_.budget, state)) pace_.time = *left + state.spent;
     while (!left_.empty()) {
-      CoverageTrial look = std::move(left_.front());
+      CoverageTrial coverage = std::move(left_.front());
       left_.erase(left_.begin());
-      if (state_.was_asked(look.configuration) || failed_in_preflight(look)) continue;
-      const auto next = preparation_time(look.configuration) + state_.default_time();
+      if (state_.was_asked(coverage.configuration) || failed_in_preflight(coverage)) continue;
+      const auto next = preparation_time(coverage.configuration) + state_.default_time();
       if (!fits(pace_, next)) continue;
       ++pace_.taken;
       pace_.spent += next;
-      std::string reason = fmt::format("a coverage trial at {}={}", look.parameter, space::to_text(look.value));
+      std::string reason = fmt::format("a coverage trial at {}={}", coverage.parameter, space::to_text(coverage.value));
       return Asking{.source = kCoverageAsk,
-                    .proposal = {.configuration = std::move(look.configuration), .reason = std::move(reason)}};
+                    .proposal = {.configuration = std::move(coverage.configuration), .reason = std::move(reason)}};
     }
     return std::nullopt;
   }
@@ -122,9 +123,10 @@ class CoverageSource final : public ProposalSource {
     pace_.spent += before * state_.default_time();
   }
 
-  [[nodiscard]] bool failed_in_preflight(const CoverageTrial& look) const {
-    return std::ranges::any_of(
-        failed_stacks_, [&look](const db::PreflightRecord& record) { return is_part_of(look, record.configuration); });
+  [[nodiscard]] bool failed_in_preflight(const CoverageTrial& coverage) const {
+    return std::ranges::any_of(failed_stacks_, [&coverage](const db::PreflightRecord& record) {
+      return is_part_of(coverage, record.configuration);
+    });
   }
 
   [[nodiscard]] std::chrono::nanoseconds preparation_time(const space::Configuration& configuration) const {
@@ -229,7 +231,7 @@ std::vector<std::unique_ptr<ProposalSource>> make_sources(const SourceContext& c
 }
 
 std::vector<CoverageTrial> coverage_trials(const space::Space& space) {
-  std::vector<CoverageTrial> looks;
+  std::vector<CoverageTrial> trials;
   const space::Configuration& base = space.default_configuration();
   for (const space::Parameter& parameter : space.parameters()) {
     if (parameter.stage != space::Stage::Environment || parameter.is_real()) continue;
@@ -241,16 +243,17 @@ std::vector<CoverageTrial> coverage_trials(const space::Space& space) {
       changed.set(parameter.name, value);
       auto configuration = fitted(space, space.normalise(changed), {parameter.name});
       if (!configuration) continue;
-      CoverageTrial look{parameter.name, value, *std::move(configuration)};
-      if (is_part_of(look, look.configuration)) looks.push_back(std::move(look));  // else inactive beside the default
+      CoverageTrial coverage{parameter.name, value, *std::move(configuration)};
+      if (is_part_of(coverage, coverage.configuration))
+        trials.push_back(std::move(coverage));  // else inactive beside the default
     }
   }
-  return looks;
+  return trials;
 }
 
-bool is_part_of(const CoverageTrial& look, const space::Configuration& configuration) {
-  const space::Value* const value = configuration.find(look.parameter);
-  return value != nullptr && *value == look.value;
+bool is_part_of(const CoverageTrial& coverage, const space::Configuration& configuration) {
+  const space::Value* const value = configuration.find(coverage.parameter);
+  return value != nullptr && *value == coverage.value;
 }
 
 bool fits(const CoveragePace& pace, std::chrono::nanoseconds next) {

@@ -200,7 +200,7 @@ TEST_CASE("spaces of one parameter, real ranges and a million billion combinatio
   std::vector<space::ParameterSpec> many;
   for (int i = 0; i < 15; ++i) many.push_back(integers(fmt::format("p{}", i), 0, 9));
   const auto huge = make_space(many);
-  double sum = 0;  // one run may be lucky
+  double sum = 0;  // one run may be good by chance
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     ModelSearch large(huge, {.seed = seed});
     const auto tried = run(large, shallow, 40);

@@ -46,11 +46,11 @@ std::vector<db::StoredComparison> comparisons_in(const CampaignFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("the winner is chosen in pairs, not by a lucky estimate, and reported from fresh ones", "[finals]") {
+TEST_CASE("the winner is chosen in pairs, not by one low estimate, and reported from fresh ones", "[finals]") {
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
   campaign_fixture.executor.step_seconds = step_of;
-  // With 5 threads the one process that the search saw was lucky.
+  // With 5 threads the one process that the search saw was fast by chance.
   campaign_fixture.executor.process_sd = [](const space::Configuration& each) {
     return threads_of(each) == 5 ? 0.93 : 1.0;
   };

@@ -115,7 +115,7 @@ TEST_CASE("a campaign reports the smallest change that wins", "[simplify]") {
 TEST_CASE("a setting that the model thinks little of, and pairs show to matter, stays", "[simplify]") {
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
-  // Alone, processes with huge pages were unlucky by nearly as much as huge pages gain: the search sees next to
+  // Alone, processes with huge pages were slow by chance by nearly as much as huge pages gain: the search sees next to
   // nothing.
   const auto gain = [](const space::Configuration& each) {
     return *each.find("huge_pages") == space::Value(true) ? 0.95 : 1.0;
