@@ -77,7 +77,7 @@ TEST_CASE("long logarithmic integer ranges decode to the number they came from",
   spec.domain = IntegerRangeSpec{
       .lower = std::int64_t{3}, .upper = std::int64_t{3'000'000}, .step = std::int64_t{3}, .logarithmic = true};
   const Encoding encoding(make_space({spec}));
-  for (std::int64_t n = 3; n <= 3'000'000; n += 3 * 997) {
+  for (std::int64_t n = 3; n <= 3'000'000; n += std::int64_t{3} * 997) {
     Configuration configuration;
     configuration.set("n", n);
     CHECK(encoding.decode(encoding.encode(configuration)) == configuration);

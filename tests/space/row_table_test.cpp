@@ -50,8 +50,8 @@ std::string refusal(const RowTableSpec& table, std::vector<ParameterSpec> specs 
 TEST_CASE("a table of rows makes exactly its combinations valid, beside free parameters", "[space]") {
   const auto space = made(rows());
   CHECK(space.count().kind == Size::Kind::Exact);
-  CHECK(space.count().count == Count(3 * 3));
-  CHECK(space.cardinality().count == Count(2 * 3 * 3));
+  CHECK(space.count().count == Count(std::uint64_t{3} * 3));
+  CHECK(space.cardinality().count == Count(std::uint64_t{2} * 3 * 3));
   std::vector<std::string> walked;
   space.for_each([&](const Configuration& each) {
     CHECK(space.contains(each));
