@@ -170,7 +170,8 @@ class Store {
   /// From reservation to end, of the last `count` trials that were run, oldest first.
   [[nodiscard]] std::vector<std::chrono::nanoseconds> last_durations(CampaignId campaign, std::int64_t count) const;
   /// SHA-256 of all that is stored of a campaign and that its model learns from: space, asks, tells, trials, memory of
-  /// its runs, noise, peak figures, and the same of the campaigns it knows of. Equal digests: the same model.
+  /// its runs, verdicts of pairs, noise, peak figures, and the same of the campaigns it knows of. Equal digests: the
+  /// same model.
   [[nodiscard]] std::string learning_digest(CampaignId campaign) const;
 
   // ---- runs (store_runs.cpp) ----

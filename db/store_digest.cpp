@@ -26,6 +26,9 @@ constexpr std::array kLearntFrom = {
     "ask_answers"
     " WHERE campaign_id = ?1 ORDER BY number",
     "SELECT * FROM tells WHERE campaign_id = ?1 ORDER BY ordinal",
+    "SELECT c.role, c.candidate_configuration_id, c.baseline_configuration_id, v.* FROM comparisons c JOIN verdicts v "
+    "ON v.comparison_id = c.id"
+    " WHERE c.campaign_id = ?1 ORDER BY c.id, v.horizon_epochs",
     "SELECT t.* FROM (SELECT ?1 AS id UNION SELECT source_id FROM histories WHERE campaign_id = ?1) c"
     " CROSS JOIN trials t ON t.campaign_id = c.id",
     "SELECT t.id, r.purpose, r.outcome, r.peak_rss_bytes, r.device_bytes,"

@@ -6,17 +6,11 @@
 
 #include "search/model/linear_model.hpp"
 #include "search/model/physics.hpp"
-#include "search/model/student.hpp"
 
 namespace nocturne::search::model {
 namespace {
 
 constexpr double kTail = 0.05;
-
-PartPrediction part(double times, const Prediction& prediction) {
-  return {
-      .times = times, .log_mean = prediction.log_mean(), .log_sd = prediction.log_observed_sd() * prediction.widening};
-}
 
 }  // namespace
 
@@ -31,17 +25,17 @@ void ObjectiveForecast::predict_horizons(space::Point point, double widening, st
 LogTime compose(std::span<const PartPrediction> parts) {
   double total = 0;
   for (const auto& each : parts) total += each.times * std::exp(each.log_mean);
-  double variance = 0;
-  for (const auto& each : parts) variance += std::pow(each.times * std::exp(each.log_mean) / total * each.log_sd, 2);
-  return {.log_mean = std::log(total), .log_sd = std::sqrt(variance)};
+  double squares = 0;
+  for (const auto& each : parts) squares += std::pow(each.times * std::exp(each.log_mean) / total * each.log_reach, 2);
+  return {.log_mean = std::log(total), .log_reach = std::sqrt(squares)};
 }
 
 PartsForecast::PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles,
-                             const WorkBound& bound)
+                             const WorkBound& bound, const LinearModelOptions& options)
     : epochs_(std::move(horizons)),
-      startup_(lattice, {}, startup_features(lattice, roles)),
-      overhead_(lattice, {}),
-      steps_(lattice, {}, step_features(lattice, roles, bound)) {}
+      startup_(lattice, options, startup_features(lattice, roles)),
+      overhead_(lattice, options),
+      steps_(lattice, options, step_features(lattice, roles, bound)) {}
 
 void PartsForecast::tell(space::Point point, const space::Parts& parts) {
   const auto logarithm = [](double seconds) { return std::log(std::max(seconds, kLeast)); };
@@ -65,17 +59,26 @@ void PartsForecast::fit() {
 
 void PartsForecast::predict_horizons(space::Point point, double widening, std::span<HorizonPrediction> result) {
   const std::array predictions = {startup_.predict(point), overhead_.predict(point), steps_.predict(point)};
-  double degrees = predictions[0].degrees;
-  for (const auto& each : predictions) degrees = std::min(degrees, each.degrees);
-  const double reach = student_quantile(degrees, 1 - kTail) * widening;
-  const double far = -student_quantile(degrees, kExtreme) * widening;
+  const auto parts_at = [&](double probability) {
+    std::array<PartPrediction, predictions.size()> parts;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const double median = predictions[i].log_mean();
+      parts[i] = {.log_mean = median,
+                  .log_reach = std::abs(predictions[i].log_quantile(probability, widening) - median)};
+    }
+    return parts;
+  };
+  auto optimistic = parts_at(kTail), pessimistic = parts_at(1 - kTail), extreme = parts_at(kExtreme);
   for (std::size_t i = 0; i < epochs_.size(); ++i) {
-    const auto total = compose(
-        std::array{part(1, predictions[0]), part(epochs_[i], predictions[1]), part(epochs_[i], predictions[2])});
-    result[i] = {.log_mean = total.log_mean,
-                 .log_optimistic = total.log_mean - reach * total.log_sd,
-                 .log_pessimistic = total.log_mean + reach * total.log_sd,
-                 .log_extreme = total.log_mean - far * total.log_sd};
+    const auto composed = [&](auto& parts) {
+      for (std::size_t part = 1; part < parts.size(); ++part) parts[part].times = epochs_[i];  // start-up counts once
+      return compose(parts);
+    };
+    const auto [mean, below] = composed(optimistic);
+    result[i] = {.log_mean = mean,
+                 .log_optimistic = mean - below,
+                 .log_pessimistic = mean + composed(pessimistic).log_reach,
+                 .log_extreme = mean - composed(extreme).log_reach};
   }
 }
 

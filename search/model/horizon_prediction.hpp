@@ -6,9 +6,12 @@
 /// stand for start-up (import + data + compile + excess of the first step), the overhead of an epoch, and the steps of
 /// an epoch (steps_per_epoch · steady_step: the effect of the batch size on both is one effect). They compose to
 ///
-///   T(N) = S + N · (O + W),   log T ≈ log of the parts' medians composed,   var log T ≈ Σ share² · var log part
+///   T(N) = S + N · (O + W),   log T ≈ log of the parts' medians composed,   (reach of log T)² ≈ Σ share² · (reach of
+///   log part)²
 ///
 /// with the shares of the parts in T (the delta method; the parts' errors are independent given the configuration).
+/// The reach is how far a quantile lies from the median, each end by itself: a search's models resolve what is slow
+/// less (prediction.hpp), so that a slow part may well be slower still, but not as much faster.
 /// Without parts, as in recorded spaces, there is one horizon: the objective itself.
 
 #include <cstddef>
@@ -58,13 +61,14 @@ class ObjectiveForecast : public Forecast {
 struct PartPrediction {
   double times = 1;
   double log_mean = 0;
-  double log_sd = 0;
+  double log_reach = 0;  ///< distance of one quantile from the median
 };
 
-/// log T and its standard deviation. REQUIRES: not empty, times >= 0, one of them positive.
+/// log T and how far the same quantile of it lies from the median. REQUIRES: not empty, times >= 0, one of them
+/// positive.
 struct LogTime {
   double log_mean = 0;
-  double log_sd = 0;
+  double log_reach = 0;
 };
 [[nodiscard]] LogTime compose(std::span<const PartPrediction> parts);
 
@@ -74,9 +78,9 @@ class PartsForecast : public Forecast {
   /// Parts below this are not distinguished: they would be noise on a logarithmic scale, and weigh nothing in T.
   static constexpr double kLeast = 1e-4;  // seconds
 
-  /// `roles`, `bound`: physical covariates for the parts (physics.hpp).
+  /// `roles`, `bound`: physical covariates for the parts (physics.hpp). `options`: of the three models.
   PartsForecast(space::Lattice& lattice, std::vector<double> horizons, const Roles& roles = {},
-                const WorkBound& bound = {});
+                const WorkBound& bound = {}, const LinearModelOptions& options = {});
   void tell(space::Point point, const space::Parts& parts);
   void forget(space::Point point);
   void fit();

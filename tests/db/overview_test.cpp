@@ -167,6 +167,13 @@ TEST_CASE("a digest of what a model learns from changes with each thing that it 
   night.store.save_peaks(night.id, {{"figures", 1}});
   CHECK(is_new());
 
+  const auto comparison =
+      night.store.begin_comparison({.campaign = night.id, .candidate = configuration(1), .baseline = configuration(0)});
+  CHECK_FALSE(is_new());
+  night.store.save_verdict(
+      {.comparison = comparison, .horizon_epochs = 12, .primary = true, .verdict = "same", .pairs = 6});
+  CHECK(is_new());
+
   night.store.save_noise_floor({.fingerprint = "machine-1",
                                 .workload = "a/b/c",
                                 .steps = 40,

@@ -81,12 +81,12 @@ const std::vector<double> kHorizons = {1, 12, 90};
 
 }  // namespace
 
-TEST_CASE("parts compose to the logarithm of T with the shares of their variances", "[model]") {
+TEST_CASE("parts compose to the logarithm of T with the shares of their reaches", "[model]") {
   const auto total =
-      model::compose(std::vector<model::PartPrediction>{{.times = 1, .log_mean = std::log(2.0), .log_sd = 0.1},
-                                                        {.times = 12, .log_mean = std::log(0.5), .log_sd = 0.04}});
+      model::compose(std::vector<model::PartPrediction>{{.times = 1, .log_mean = std::log(2.0), .log_reach = 0.1},
+                                                        {.times = 12, .log_mean = std::log(0.5), .log_reach = 0.04}});
   CHECK(total.log_mean == Catch::Approx(std::log(8.0)));
-  CHECK(total.log_sd == Catch::Approx(std::hypot(0.25 * 0.1, 0.75 * 0.04)));
+  CHECK(total.log_reach == Catch::Approx(std::hypot(0.25 * 0.1, 0.75 * 0.04)));
 }
 
 TEST_CASE("pruned is what loses at every horizon, and not what may win at one", "[model]") {

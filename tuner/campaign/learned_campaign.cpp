@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign/pacing.hpp"
@@ -41,6 +42,60 @@ void hear(LearnedCampaign& learned, std::span<const db::Exchange> exchanges) {
   for (auto& [number, each] : asked) learned.asked.push_back(std::move(each));
 }
 
+/// What fresh pairs of two configurations say, in log units: T(candidate) / T(baseline).
+struct KnownRatio {
+  std::size_t baseline = 0, candidate = 0;  ///< trials of the model
+  double mean = 0, variance = 0;
+};
+
+/// Of the pairs that chose nothing, at the primary horizon; those of blame compare programs, not configurations.
+std::vector<KnownRatio> known_ratios(const LearnedCampaign& learned) {
+  const auto trial_of = [&](const space::Configuration& configuration) {
+    const auto point = learned.lattice().point_of(configuration);
+    return point ? learned.report->trial_of(*point) : std::nullopt;
+  };
+  std::vector<KnownRatio> result;
+  for (const db::StoredComparison& each : learned.comparisons) {
+    if (each.record.role == kSelectRole || each.record.role == kBlameRole) continue;
+    const auto baseline = trial_of(each.record.baseline), candidate = trial_of(each.record.candidate);
+    const auto verdict = std::ranges::find(each.verdicts, true, &db::VerdictRecord::primary);
+    if (!baseline || !candidate || baseline == candidate || verdict == each.verdicts.end()) continue;
+    const double reach = (verdict->log_ratio_high - verdict->log_ratio_low) / 2;
+    if (!(reach >= 0) || !std::isfinite(reach)) continue;
+    constexpr double kTwoSided = 1.96;  // of the verdict's 95 %; that it is Student's makes it the more cautious
+    result.push_back({*baseline, *candidate, verdict->log_ratio_mean, reach * reach / (kTwoSided * kTwoSided)});
+  }
+  return result;
+}
+
+/// Each trial is one process, and one disturbed process would stay a fact although its pairs say otherwise. So the two
+/// trials of a comparison move towards its ratio: by least squares, where a trial weighs the less the farther it lies
+/// from what all other trials say of it. True: something moved.
+bool heed_pairs(LearnedCampaign& learned) {
+  auto& model = *learned.report;
+  const auto ratios = known_ratios(learned);
+  if (ratios.empty()) return false;
+  std::map<std::size_t, double> variance;  // of a trial
+  const double process_sd = std::max(model.noise_sd(), learned.process_sd);
+  for (const auto& [trial, prediction, log_value] : model.leave_one_out()) {
+    const double surprise = log_value - prediction.log_mean();
+    variance[trial] = process_sd * process_sd + surprise * surprise;
+  }
+  for (const KnownRatio& each : ratios) {
+    const double before = model.log_value(each.baseline), after = model.log_value(each.candidate);
+    const double one = variance.try_emplace(each.baseline, process_sd * process_sd).first->second;
+    const double other = variance.try_emplace(each.candidate, process_sd * process_sd).first->second;
+    const double share = (after - before - each.mean) / (one + other + each.variance);
+    const auto move = [&model](std::size_t trial, double log_value) {
+      const space::Point point = model.point(trial);
+      model.tell(std::vector<space::Level>(point.begin(), point.end()), log_value);  // a copy: tell() may move points
+    };
+    move(each.baseline, before + one * share);
+    move(each.candidate, after - other * share);
+  }
+  return true;
+}
+
 void fit_report(LearnedCampaign& learned) {
   learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(), search::model::kForReports);
   for (const space::Trial& trial : learned.trials) {
@@ -49,7 +104,9 @@ void fit_report(LearnedCampaign& learned) {
       learned.report->tell(*point, std::log(trial.estimate->value));
     }
   }
-  if (learned.report->size() > 0) learned.report->fit();
+  if (learned.report->size() == 0) return;
+  learned.report->fit();
+  if (heed_pairs(learned)) learned.report->fit();
 }
 
 /// Between-process sd, from pairs of equal processes that ran one after the other, on the machine as the campaign found
@@ -100,6 +157,8 @@ std::expected<std::unique_ptr<LearnedCampaign>, std::string> learn_from(const db
                                       .memory_limit_bytes = memory_limit_of(campaign.spec, known->facts),
                                       .bound = work_bound(peaks_of_campaign(store, campaign.id))});
   hear(*learned, exchanges);
+  learned->process_sd = process_sd_of(store, campaign);
+  learned->comparisons = store.comparisons(campaign.id);
   fit_report(*learned);
   if (learned->times().size() < kFewestForModel) {
     return std::unexpected(fmt::format("'{}' has {} trials that worked; a model needs {} at least", campaign.name,
@@ -107,7 +166,6 @@ std::expected<std::unique_ptr<LearnedCampaign>, std::string> learn_from(const db
   }
   learned->search->settle();
   learned->seconds_per_trial = typical_seconds(store, campaign.id);
-  learned->process_sd = process_sd_of(store, campaign);
   return learned;
 }
 

@@ -31,10 +31,12 @@ struct LearnedCampaign {
   std::unique_ptr<search::PrunedSearch> search{};
   std::vector<space::Trial> trials{};  ///< as believed now, by number
   std::vector<db::AskAnswer> asked{};  ///< by number
-  double seconds_per_trial = 0;        ///< mean over the last trials that were run; 0: not known
-  double process_sd = 0;               ///< log units, of equal processes, as `noise` measured it; 0: it did not
+  std::vector<db::StoredComparison> comparisons{};
+  double seconds_per_trial = 0;  ///< mean over the last trials that were run; 0: not known
+  double process_sd = 0;         ///< log units, of equal processes, as `noise` measured it; 0: it did not
 
-  /// Fitted for reports: the search's own model resolves only the fastest in full, and would understate effects.
+  /// Fitted for reports: the search's own model resolves only the fastest in full, and would understate effects. It
+  /// heeds the pairs, too: where they contradict two trials, its values of these lie between.
   std::unique_ptr<search::model::LinearModel> report{};
 
   [[nodiscard]] search::model::LinearModel& times() const { return *report; }

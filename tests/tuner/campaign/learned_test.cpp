@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
@@ -52,11 +53,18 @@ double step_seconds(const space::Configuration& configuration) {
 
 /// A night, and the file it left.
 struct Night {
-  explicit Night(int trials, std::vector<space::Configuration> wanted = {}) { sit(trials, std::move(wanted)); }
+  /// `alone`: by how much processes of a configuration are slower that are not measured in pairs.
+  explicit Night(
+      int trials, std::vector<space::Configuration> wanted = {},
+      std::function<double(const space::Configuration&)> alone = [](const auto&) { return 1.0; })
+      : factor_alone(std::move(alone)) {
+    sit(trials, std::move(wanted));
+  }
 
   void sit(int trials, std::vector<space::Configuration> wanted, std::string id_suffix = "a") const {
     SessionFixture<> cli(folder, "night.db");
     cli.executor.step_seconds = step_seconds;
+    cli.executor.process_sd = factor_alone;
     cli.executor.id_suffix = std::move(id_suffix);
     (void)cli.with_session(spec_with(trials), [&wanted](tuner::Session& session) {
       session.wanted = std::move(wanted);
@@ -82,6 +90,7 @@ struct Night {
     return out.str();
   }
 
+  std::function<double(const space::Configuration&)> factor_alone;
   CampaignFolder folder;
 };
 
@@ -183,6 +192,32 @@ TEST_CASE("a line of what matters says what was measured of just that, and that 
     }
   }
   CHECK(compared >= 1);
+}
+
+TEST_CASE("pairs that contradict a disturbed trial are heeded, at the cost of what is unlike all others",
+          "[campaign]") {
+  const Night undisturbed(60);
+  const Night night(60, {}, [](const space::Configuration& configuration) {
+    const bool is_default = *configuration.find("threads") == space::Value(std::int64_t{4}) &&
+                            *configuration.find("precision") == space::Value("f32") &&
+                            *configuration.find("framework") == space::Value("lean") &&
+                            *configuration.find("idle") == space::Value(std::int64_t{1});
+    return is_default ? 1.3 : 1.0;
+  });
+  const auto value = [](tuner::LearnedCampaign& learned, const space::Configuration& configuration) {
+    const auto& model = *learned.report;
+    return model.log_value(model.trial_of(*learned.lattice().point_of(configuration)).value());
+  };
+  const auto learned = night.learn(), truth = undisturbed.learn();
+  const auto trial_of_default = std::ranges::find(learned->trials, 0, &space::Trial::number);
+  const double told = std::log(trial_of_default->estimate->value);
+  const double heeded = value(*learned, trial_of_default->configuration);
+  const double true_value = value(*truth, trial_of_default->configuration);
+  CHECK(told - true_value > 0.2);
+  CHECK(std::abs(heeded - true_value) < 0.05);
+  const auto best =
+      std::ranges::min(learned->trials, {}, [](const space::Trial& each) { return each.estimate->value; });
+  CHECK(std::abs(value(*learned, best.configuration) - std::log(best.estimate->value)) < 0.05);
 }
 
 TEST_CASE("too few trials say nothing of what matters", "[campaign]") {

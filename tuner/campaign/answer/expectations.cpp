@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "search/model/pruning.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/campaign/kept/expectations_members.hpp"
 
 namespace nocturne::tuner {
@@ -46,22 +46,21 @@ double most(const Matter& matter) {
   return result;
 }
 
-/// What the trials took, by point.
-std::map<std::vector<space::Level>, double> log_estimates(const LearnedCampaign& learned) {
-  std::map<std::vector<space::Level>, double> result;
-  for (const space::Trial& trial : learned.trials) {
-    if (!trial.estimate || !(trial.estimate->value > 0)) continue;
-    if (const auto point = learned.lattice().point_of(trial.configuration)) {
-      result[*point] = std::log(trial.estimate->value);
-    }
-  }
-  return result;
+/// What a trial took, log seconds; empty: it was not measured, or pairs contradict it beyond the noise of processes.
+std::optional<double> log_time(LearnedCampaign& learned, space::Point point) {
+  const auto trial = learned.times().trial_of(point);
+  const auto told =
+      std::ranges::find(learned.trials, learned.lattice().configuration(point), &space::Trial::configuration);
+  if (!trial || told == learned.trials.end() || !told->estimate) return std::nullopt;
+  const double measured = std::log(told->estimate->value);
+  const bool contradicted = std::abs(learned.times().log_value(*trial) - measured) > learned.times().noise_sd();
+  return contradicted ? std::nullopt : std::optional<double>(measured);
 }
 
 std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<space::Level>& best) {
   const space::Lattice& lattice = learned.lattice();
   std::vector<Matter> result;
-  const auto measured = log_estimates(learned);
+  const auto here = log_time(learned, best);
   const search::model::ChangeOptions options{.confidence = kPageConfidence, .process_sd = learned.process_sd};
   for (const auto& change : search::model::changes_from(learned.times(), learned.lattice(), best, options)) {
     const auto& axis = lattice.axis(change.parameter);
@@ -70,9 +69,15 @@ std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<spac
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
     }
     OtherValue other{.value = space::to_text(axis.values[change.level]), .change = change, .measured = {}};
-    const auto found = measured.find(change.changed);
-    const auto here = measured.find(best);
-    if (found != measured.end() && here != measured.end()) other.measured = found->second - here->second;
+    const auto there = log_time(learned, change.changed);
+    const auto pairs = stored_gain(learned.comparisons, lattice.configuration(best),
+                                   lattice.configuration(change.changed), learned.objective.primary);
+    if (pairs) {
+      other.measured = -std::log1p(pairs->gain_percent / 100);
+      other.pairs = pairs->pairs;
+    } else if (here && there) {
+      other.measured = *there - *here;
+    }
     result.back().others.push_back(std::move(other));
   }
   const auto mean = [](const OtherValue& other) { return other.change.mean; };

@@ -19,8 +19,9 @@ namespace nocturne::tuner {
 struct OtherValue {
   std::string value;
   search::model::LevelChange change;
-  /// Log ratio of a trial that differs from the best by just this, where there is one: as its own processes took.
+  /// Log ratio of what differs from the best by just this, where it was measured: by pairs, or as trials took.
   std::optional<double> measured;
+  std::int64_t pairs = 0;  ///< that say so; 0: single trials
 };
 
 /// One parameter of the best configuration.

@@ -11,7 +11,7 @@ namespace nocturne::tuner {
 NOCTURNE_MEMBERS(search::model::Interval, lower, upper);
 NOCTURNE_MEMBERS(search::model::LevelChange, parameter, level, trials, mean, interval, changed);
 NOCTURNE_MEMBERS(search::model::ExpectedGain, trials, mean, lower, upper, confidence);
-NOCTURNE_MEMBERS(OtherValue, value, change, measured);
+NOCTURNE_MEMBERS(OtherValue, value, change, measured, pairs);
 NOCTURNE_MEMBERS(Matter, parameter, value, others);
 NOCTURNE_MEMBERS(Matters::RuledOut, parameter, value);
 NOCTURNE_MEMBERS(Matters, much, hardly, unsure, ruled_out, ruled_out_share);

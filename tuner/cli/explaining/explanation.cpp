@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "search/model/changes.hpp"
 #include "search/model/prediction.hpp"
 #include "search/model/pruning.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
@@ -59,29 +60,49 @@ std::vector<std::string> differences(const tuner::LearnedCampaign& learned, cons
   return names;
 }
 
+/// What a change of one parameter makes in going from the best to the configuration: the mean of changing it first and
+/// of changing it last, which is its Shapley value where no more than two parameters interact (Shapley, "A value for
+/// n-person games", 1953). Where one of the two is forbidden or activates something else, the other. A parameter that
+/// only one of the two configurations has belongs to the change that activates it.
+std::optional<double> change_alone(tuner::LearnedCampaign& learned, space::Point from, space::Point to,
+                                   std::size_t parameter) {
+  if (from[parameter] == space::kNoLevel || to[parameter] == space::kNoLevel) return std::nullopt;
+  auto& lattice = learned.lattice();
+  space::PointList before(lattice.width()), after(lattice.width());
+  const auto first = search::model::with_level(lattice, from, parameter, to[parameter], /*others=*/0);
+  if (first) {
+    before.push_back(from);
+    after.push_back(*first);
+  }
+  const auto last = search::model::with_level(lattice, to, parameter, from[parameter], /*others=*/0);
+  if (last) {
+    before.push_back(*last);
+    after.push_back(to);
+  }
+  if (before.empty()) return std::nullopt;
+  return learned.times().difference(before, after).mean;
+}
+
 void add_terms(tuner::LearnedCampaign& learned, const space::Trial& best, Explanation& explanation) {
   const auto& lattice = learned.lattice();
   const auto here = lattice.point_of(explanation.configuration);
   const auto there = lattice.point_of(best.configuration);
   if (!here || !there) return;
-  double explained = 0;
-  for (const auto& effect : learned.times().effects()) {
-    const auto p = effect.parameter;
-    if ((*here)[p] == (*there)[p]) continue;
-    const auto mean = [&](space::Level level) {
-      const auto found = std::ranges::find(effect.levels, level, &search::model::LevelEffect::level);
-      return found == effect.levels.end() ? 0.0 : found->mean;
-    };
-    const auto& name = lattice.parameter(p).name;
-    const double ratio = mean((*here)[p]) - mean((*there)[p]);
-    explained += ratio;
+  space::PointList from(lattice.width()), to(lattice.width());
+  from.push_back(*there);
+  to.push_back(*here);
+  explanation.rest = learned.times().difference(from, to).mean;
+  for (std::size_t parameter = 0; parameter < lattice.width(); ++parameter) {
+    if ((*here)[parameter] == (*there)[parameter]) continue;
+    const auto alone = change_alone(learned, *there, *here, parameter);
+    if (!alone) continue;
+    const auto& name = lattice.parameter(parameter).name;
+    explanation.rest -= *alone;
     explanation.terms.push_back(
-        {name, text_of(explanation.configuration, name), text_of(best.configuration, name), ratio});
+        {name, text_of(explanation.configuration, name), text_of(best.configuration, name), *alone});
   }
   std::ranges::stable_sort(explanation.terms, std::greater{},
                            [](const Explanation::Term& each) { return std::abs(each.log_ratio); });
-  // Interactions and what the model keeps of single trials: without them the terms would not add up to the prediction.
-  explanation.rest = explanation.predicted - learned.times().predict(*there).log_mean() - explained;
 }
 
 void add_evidence(const tuner::LearnedCampaign& learned, Explanation& explanation) {
@@ -94,14 +115,22 @@ void add_evidence(const tuner::LearnedCampaign& learned, Explanation& explanatio
   }
 }
 
-/// Other horizons than the primary one: the parts' models say how many times as long they take, so that there is one
-/// prediction, not one of each model.
-void add_horizons(const tuner::LearnedCampaign& learned, Explanation& explanation) {
+/// Other horizons than the primary one: models of the parts, fitted for reports as that of the times is, say how many
+/// times as long they take, so that there is one prediction, not one of each model.
+void add_horizons(tuner::LearnedCampaign& learned, space::Point point, Explanation& explanation) {
   const auto horizons = learned.search->horizons();
-  auto prediction = learned.search->predict_horizons(explanation.configuration);
   const auto primary = std::ranges::find(horizons, learned.objective.primary);
-  if (primary == horizons.end() || prediction.size() != horizons.size()) return;
-  const std::size_t reference = static_cast<std::size_t>(primary - horizons.begin());
+  if (primary == horizons.end()) return;
+  search::model::PartsForecast forecast(learned.lattice(), horizons, {}, {}, search::model::kForReports);
+  for (const space::Trial& trial : learned.trials) {
+    const auto told = learned.lattice().point_of(trial.configuration);
+    if (told && trial.estimate && trial.parts) forecast.tell(*told, *trial.parts);
+  }
+  if (forecast.size() == 0) return;
+  forecast.fit();
+  std::vector<search::model::HorizonPrediction> prediction(horizons.size());
+  forecast.predict_horizons(point, learned.search->audit().widening(), prediction);
+  const auto reference = static_cast<std::size_t>(primary - horizons.begin());
   const double shift = explanation.predicted - prediction[reference].log_mean;
   for (auto& each : prediction) {
     each.log_mean += shift;
@@ -111,7 +140,7 @@ void add_horizons(const tuner::LearnedCampaign& learned, Explanation& explanatio
   }
   prediction[reference].log_optimistic = explanation.interval.lower;
   prediction[reference].log_pessimistic = explanation.interval.upper;
-  explanation.horizons.assign(horizons.begin(), horizons.end());
+  explanation.horizons = horizons;
   explanation.prediction = std::move(prediction);
 }
 
@@ -154,13 +183,16 @@ void print_terms(std::ostream& out, const Explanation& explanation) {
     out << fmt::format("  {}={} instead of {}: {}\n", term.parameter, term.value, term.against,
                        ratio_text(term.log_ratio));
   }
-  out << fmt::format("  together, beyond these: {}\n", ratio_text(explanation.rest));
+  if (explanation.terms.size() > 1) out << fmt::format("  together, beyond these: {}\n", ratio_text(explanation.rest));
 }
 
 void print_pruning(std::ostream& out, const Explanation& explanation) {
   const auto where =
       explanation.horizons.empty() ? std::string() : " at " + search::model::epochs_text(explanation.horizons);
-  if (!explanation.pruned_level.empty()) out << "pruned         " << explanation.pruned_level << '\n';
+  if (!explanation.pruned_level.empty()) {
+    out << "pruned         " << explanation.pruned_level << '\n';
+    return;
+  }
   if (!explanation.margin) return;
   if (*explanation.margin > 0) {
     out << fmt::format("pruned         at best {} (one in 100 000 is beyond) than the incumbent{}\n",
@@ -210,7 +242,7 @@ std::expected<Explanation, std::string> explain(tuner::LearnedCampaign& learned,
   explanation.works = learned.search->models().feasibility().probability(*point);
   explanation.memory = memory_text(learned.search->models().memory(), *point);
   explanation.history = history_text(learned, *point);
-  add_horizons(learned, explanation);
+  add_horizons(learned, *point, explanation);
   explanation.margin = learned.search->margin(explanation.configuration);
   for (const auto& level : learned.search->pruned_levels()) {
     if ((*point)[level.parameter] == level.level && explanation.pruned_level.empty())

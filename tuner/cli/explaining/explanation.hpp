@@ -23,7 +23,7 @@ namespace nocturne::cli {
 struct Explanation {
   struct Term {
     std::string parameter, value, against;  ///< against: the best's value
-    double log_ratio = 0;                   ///< main effect
+    double log_ratio = 0;                   ///< what this change alone makes
   };
   struct Evidence {
     std::int64_t trial = 0;
@@ -41,7 +41,7 @@ struct Explanation {
   std::string history{};             ///< what earlier campaigns measured, in words; empty: nothing
   std::optional<double> best;        ///< log seconds of the best measured
   std::vector<Term> terms;           ///< where it differs from the best, the largest first
-  double rest = 0;                   ///< what the terms do not explain: interactions and local residual
+  double rest = 0;                   ///< what the changes make together, beyond the sum of the terms
   /// Horizons of `prediction`; the primary one's is `predicted` and `interval`. Empty: trials have no parts.
   std::vector<double> horizons;
   std::vector<search::model::HorizonPrediction> prediction;

@@ -94,19 +94,22 @@ void print_expectations(const Context& context, const tuner::Expectations& expec
 std::string change_text(const tuner::OtherValue& other, const std::string& reference) {
   std::string text = search::model::contrast_text(other.change.mean, other.change.interval, reference);
   if (other.change.trials == 1) text += "; one trial";
-  if (other.measured) text += fmt::format("; measured once: {}", search::model::ratio_text(*other.measured));
+  if (!other.measured) return text;
+  const std::string how = other.pairs > 0 ? fmt::format("in {} pairs", other.pairs) : "measured once";
+  text += fmt::format("; {}: {}", how, search::model::ratio_text(*other.measured));
   return text;
 }
 
 nlohmann::json values_json(std::span<const tuner::OtherValue> values) {
   nlohmann::json result = nlohmann::json::array();
-  for (const auto& [value, change, measured] : values) {
+  for (const auto& [value, change, measured, pairs] : values) {
     result.push_back({{"value", value},
                       {"trials", change.trials},
                       {"log_ratio", change.mean},
                       {"low", change.interval.lower},
                       {"high", change.interval.upper},
-                      {"measured_log_ratio", measured ? nlohmann::json(*measured) : nlohmann::json()}});
+                      {"measured_log_ratio", measured ? nlohmann::json(*measured) : nlohmann::json()},
+                      {"pairs", pairs}});
   }
   return result;
 }
