@@ -38,15 +38,31 @@ announce() {  # announce TEXT: begins a step's line
 
 seconds_of_step() { awk -v a="$step_began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }'; }
 
+show_progress() {  # Behind a step's line, in place: the last "[n/m]" that ninja wrote to the log since byte $1; until it is killed.
+  local shown=
+  trap 'printf "%*s\e[%dD" "${#shown}" "" "${#shown}"; exit' TERM
+  while kill -0 $$ 2>/dev/null; do
+    shown=$(tail -c "+$1" "$log" | tail -c 4096 | grep -o '^\[[0-9]*/[0-9]*\]' | tail -n 1 || true)
+    [[ -z $shown ]] || printf '%s\e[%dD' "$shown" "${#shown}"
+    sleep 1 &
+    wait $!
+  done
+}
+
 step() {  # step TEXT COMMAND [ARGUMENT...]: runs it with its output in the log; one line on the terminal; ends the script if it fails
-  local text=$1 status
+  local text=$1 status watcher=
   shift
   announce "$text"
   printf '\n=== %s: %s\n' "$text" "$*" >>"$log"
   rm -f "$log.note"
+  if [[ -t 1 ]]; then
+    show_progress "$(wc -c <"$log")" &
+    watcher=$!
+  fi
   set +e
   (set -e; "$@") >>"$log" 2>&1 </dev/null  # a subshell, for `set -e` does nothing inside a condition
   status=$?
+  if [[ $watcher ]]; then kill "$watcher"; wait "$watcher" 2>/dev/null; fi
   set -e
   if ((status != 0)); then
     printf 'FAILED after %s\n\n' "$(seconds_of_step)"

@@ -234,12 +234,33 @@ std::string as_uri(const fs::path& path) {
   return uri;
 }
 
+constexpr std::string_view kTemporaryLink = "nocturne-";
+
+/// A run that is killed leaves its link. Removes those of this user whose run's folder is gone, and nothing else: a
+/// link is made after its folder.
+void remove_dangling_links() {
+  std::error_code unreadable;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/tmp", unreadable)) {
+    const std::string name = entry.path().filename().string();
+    struct stat state{};
+    if (!name.starts_with(kTemporaryLink) || ::lstat(entry.path().c_str(), &state) != 0) continue;
+    if (!S_ISLNK(state.st_mode) || state.st_uid != ::geteuid()) continue;
+    std::error_code error;
+    const fs::path folder = fs::read_symlink(entry.path(), error);
+    const bool of_run = !error && folder.filename() == "tmp" &&
+                        folder.parent_path().filename().string().ends_with(name.substr(kTemporaryLink.size()));
+    if (of_run && !fs::exists(folder, error) && !error) fs::remove(entry.path(), error);
+  }
+}
+
 /// The run's own folder for temporary files, by a link where its path is too long.
 fs::path temporary_folder(const fs::path& run) {
   const fs::path folder = run / "tmp";
   if (folder.native().size() <= kLongestTemporary) return folder;
+  remove_dangling_links();
   const std::string name = run.filename().string();
-  const fs::path link = "/tmp/nocturne-" + name.substr(name.size() - std::min<std::size_t>(name.size(), 12));
+  const std::size_t kept = std::min<std::size_t>(name.size(), 12);
+  const fs::path link = fs::path("/tmp") / (std::string(kTemporaryLink) + name.substr(name.size() - kept));
   std::error_code taken;
   fs::create_symlink(folder, link, taken);
   return taken ? folder : link;

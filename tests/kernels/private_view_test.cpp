@@ -473,6 +473,31 @@ TEST_CASE("the folder for temporary files has a path that sockets can lie below"
   CHECK(!fs::exists(fs::symlink_status(path)));
 }
 
+TEST_CASE("a link to the temporary files of a run that was killed goes with the next run, and no other link",
+          "[view]") {
+  Project project;
+  project.options.view.kind = ViewKind::Copy;
+  project.put_runs_into(project.base() / std::string(80, 'r'));
+  const std::string own = std::to_string(::getpid());
+  const auto link_to = [](const std::string& suffix, const fs::path& folder) {
+    const fs::path link = "/tmp/nocturne-" + suffix;
+    fs::create_symlink(folder, link);
+    return link;
+  };
+  const fs::path alive = project.base() / ("run-" + own + "alive") / "tmp";
+  fs::create_directories(alive);
+  const fs::path dead = link_to(own + "dead", project.base() / ("run-" + own + "dead") / "tmp");
+  const std::vector<fs::path> kept = {link_to(own + "alive", alive), link_to(own + "other", "/nowhere/tmp"),
+                                      link_to(own + "file", project.base() / (own + "file"))};
+  CHECK(project.run("true") == 0);
+  CHECK(!fs::is_symlink(fs::symlink_status(dead)));
+  for (const fs::path& link : kept) {
+    INFO(link.string());
+    CHECK(fs::is_symlink(fs::symlink_status(link)));
+    fs::remove(link);
+  }
+}
+
 TEST_CASE("the options of a view are read, and refused where they make no sense", "[view]") {
   using Words = std::vector<std::string>;
   const auto read = [](Words words) {

@@ -15,6 +15,7 @@
 #include "tuner/campaign_file/sections.hpp"
 #include "tuner/campaign_file/space_section.hpp"
 #include "tuner/installation/frameworks.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -63,6 +64,14 @@ std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document
   const Document stored{.value = document, .places = {}};
   Checks checks(stored);
   return read_constraints(checks);
+}
+
+std::string tune_command(const nlohmann::json& document) {
+  return command_text("tune", tunes_own_command(document) ? "-- COMMAND" : "FILE");
+}
+
+bool tunes_own_command(const nlohmann::json& document) {
+  return document.contains("/worker/template"_json_pointer);
 }
 
 std::vector<space::Value> listed_values(const space::DomainSpec& domain) {

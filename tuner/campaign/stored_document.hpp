@@ -32,6 +32,11 @@ namespace nocturne::tuner {
 [[nodiscard]] std::vector<space::ParameterSpec> parameters_of(const nlohmann::json& document);
 [[nodiscard]] std::vector<space::ConstraintSpec> constraints_of(const nlohmann::json& document);
 
+/// The command that goes on with a stored campaign, with a word in capitals for what the database does not know:
+/// `nocturne tune FILE`, or `nocturne tune -- COMMAND` where it tunes a command of one's own.
+[[nodiscard]] std::string tune_command(const nlohmann::json& document);
+[[nodiscard]] bool tunes_own_command(const nlohmann::json& document);
+
 /// The values of a list; none where the domain is no list.
 [[nodiscard]] std::vector<space::Value> listed_values(const space::DomainSpec& domain);
 

@@ -10,6 +10,7 @@
 
 #include "space/digest.hpp"
 #include "space/nearest.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -157,7 +158,8 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
   read_environment(checks, command);
   read_time(checks, command);
   if (const auto read = measure::read_module(checks.root().at("worker"), command); !read) {
-    checks.add("/worker", read.error(), "as 'nocturne tune --write-campaign - -- COMMAND' writes it");
+    checks.add("/worker", read.error(),
+               fmt::format("as '{}' writes it", command_text({"tune", "--write-campaign", "-", "--", "COMMAND"})));
   }
   for (fs::path& path : command.shared) path = fs::absolute(home / path).lexically_normal();
   return command;

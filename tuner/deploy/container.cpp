@@ -11,6 +11,7 @@
 #include "measure/container/image_store.hpp"
 #include "measure/container/runtimes.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -35,11 +36,15 @@ std::string_view digits_of(std::string_view id) {
   return id.starts_with(kKind) ? id.substr(kKind.size()) : id;
 }
 
+std::string verify_command() {
+  return tuner::command_text({"verify", "PROFILE"});
+}
+
 std::string obstacle_of_stored(const ProfileContainer& container, const measure::ContainerRuntime& runtime) {
   const auto id = measure::ask_tool(runtime.identify_command(container.reference), std::chrono::seconds(20));
   if (!id) {
-    return fmt::format("the image {} is not in {}'s storage as it was measured ({}): 'nocturne verify' makes it again",
-                       container.image, container.runtime, id.error());
+    return fmt::format("the image {} is not in {}'s storage as it was measured ({}): '{}' makes it again",
+                       container.image, container.runtime, id.error(), verify_command());
   }
   if (digits_of(*id) == digits_of(container.reference)) return {};
   return fmt::format("the image {} is another one than was measured: it is {} here and was {}", container.image, *id,
@@ -49,8 +54,8 @@ std::string obstacle_of_stored(const ProfileContainer& container, const measure:
 std::string obstacle_of_folder(const ProfileContainer& container) {
   std::error_code error;
   if (!fs::is_directory(container.root, error)) {
-    return fmt::format("the image {} is not in {}: 'nocturne verify' makes it again", container.image,
-                       container.root.string());
+    return fmt::format("the image {} is not in {}: '{}' makes it again", container.image, container.root.string(),
+                       verify_command());
   }
   const std::string now =
       container.by_packages ? measure::digest_of_packages(container.root) : measure::digest_of_files(container.root);

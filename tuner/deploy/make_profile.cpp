@@ -21,6 +21,7 @@
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/installation/own_workers.hpp"
 #include "tuner/installation/version.hpp"
 
@@ -129,9 +130,9 @@ std::expected<void, std::string> find_program(const space::Run& run, const tuner
       }
     }
   }
-  return std::unexpected(
-      fmt::format("the build {} of the best configuration is not in {}; 'nocturne tune' makes it again",
-                  run.artifact.substr(0, 12), builds_folder.string()));
+  return std::unexpected(fmt::format("the build {} of the best configuration is not in {}; '{}' makes it again",
+                                     run.artifact.substr(0, 12), builds_folder.string(),
+                                     tuner::command_text({"tune", "FILE"})));
 }
 
 std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
@@ -278,8 +279,8 @@ std::expected<void, std::string> use_container(const space::Run& run, const Prof
   }
   const tuner::ContainerPlace& place = *prepared.contained;
   if (!is_image_of(place, run)) {
-    return std::unexpected(
-        fmt::format("the image {} is another one than was measured; 'nocturne tune' measures it", place.image.name));
+    return std::unexpected(fmt::format("the image {} is another one than was measured; '{}' measures it",
+                                       place.image.name, tuner::command_text({"tune", "FILE"})));
   }
   profile.container = container_of_place(place, place.runtime->version());
   return {};

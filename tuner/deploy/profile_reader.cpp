@@ -15,6 +15,7 @@
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -358,9 +359,10 @@ std::expected<Profile, std::string> load_profile(const std::filesystem::path& fi
   if (!text) {
     // read_file() does not say why; a folder can be accessed and not be read.
     const int reason = ::access(file.c_str(), R_OK) == 0 ? EISDIR : errno;
-    return std::unexpected(fmt::format("cannot read the profile {}: {}{}", file.string(),
-                                       std::generic_category().message(reason),
-                                       reason == ENOENT ? "; 'nocturne export' writes those of campaigns" : ""));
+    return std::unexpected(
+        fmt::format("cannot read the profile {}: {}{}", file.string(), std::generic_category().message(reason),
+                    reason == ENOENT ? fmt::format("; '{}' writes those of campaigns", tuner::command_text({"export"}))
+                                     : std::string()));
   }
   if (text->size() > kLimit) {
     return std::unexpected(fmt::format("{} is no profile: it is larger than 1 MiB", file.string()));

@@ -2,7 +2,27 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/stored_document.hpp"
+#include "tuner/installation/invocation.hpp"
+
 namespace nocturne::deploy {
+namespace {
+
+/// What the user does so that the pairs of the verdict become more.
+std::string way_to_more_pairs(const tuner::Answer& answer) {
+  const nlohmann::json& document = answer.campaign.spec;
+  if (answer.verdict->pairs < tuner::sections_of(document).verify.most_pairs) {
+    return fmt::format("run '{}' again with a longer --wall", tuner::tune_command(document));
+  }
+  const std::string of_file = tuner::command_text({"tune", "FILE"});
+  if (!tuner::tunes_own_command(document)) {
+    return fmt::format("raise 'verify.most_pairs' in the campaign's file and run '{}' again", of_file);
+  }
+  return fmt::format("write the campaign's file with '{}', raise its 'verify.most_pairs' and run '{}'",
+                     tuner::command_text({"tune", "--write-campaign", "FILE", "--", "COMMAND"}), of_file);
+}
+
+}  // namespace
 
 std::string missing_proof(const tuner::Answer& answer) {
   if (!answer.best || !answer.baseline || answer.best->id == answer.baseline->id) return {};
@@ -10,10 +30,9 @@ std::string missing_proof(const tuner::Answer& answer) {
   const std::int64_t number = answer.best->trial.number;
   if (!answer.verdict) {
     return fmt::format(
-        "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: 'nocturne tune' of the "
-        "campaign's "
-        "file does that (the horizons are its objective's 'epochs')",
-        number, answer.objective.primary);
+        "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that (the horizons "
+        "are the 'epochs' of the campaign's objective)",
+        number, answer.objective.primary, tuner::tune_command(answer.campaign.spec));
   }
   const double low = tuner::gain_percent(answer.verdict->log_ratio_high);
   const double high = tuner::gain_percent(answer.verdict->log_ratio_low);
@@ -21,10 +40,8 @@ std::string missing_proof(const tuner::Answer& answer) {
   const std::string interval =
       fmt::format("its gain over the default is {:+.1f} to {:+.1f} % ({} pairs)", low, high, answer.verdict->pairs);
   if (answer.verdict->verdict == "undecided") {
-    return fmt::format(
-        "trial {} may be slower than the default: {}. More pairs decide it: raise 'verify.most_pairs' and run "
-        "'nocturne tune' again, or keep the default",
-        number, interval);
+    return fmt::format("trial {} may be slower than the default: {}. More pairs decide it: {}, or keep the default",
+                       number, interval, way_to_more_pairs(answer));
   }
   return fmt::format("trial {} is not faster than the default: {}. Keep the default", number, interval);
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/installation/invocation.hpp"
+
 namespace nocturne::deploy {
 namespace {
 
@@ -67,7 +69,8 @@ std::expected<json, std::string> verification_campaign(const Profile& profile,
                                                        const measure::ComparisonPolicy& policy) {
   if (!profile.gain) {
     return std::unexpected(
-        "the profile was not compared with a default, so there is nothing to hold: 'nocturne tune' here");
+        fmt::format("the profile was not compared with a default, so there is nothing to hold: '{}' here",
+                    tuner::command_text("tune", profile.training.own_command.is_object() ? "-- COMMAND" : "FILE")));
   }
   const space::Configuration& baseline = profile.gain->baseline;
   const space::Configuration& candidate = profile.configuration;

@@ -140,7 +140,18 @@ TEST_CASE("what is undecided is measured further, at looks planned beforehand, a
   CHECK(answer.verdict->verdict == "undecided");
   CHECK(answer.verdict->pairs == 12);
   CHECK(answer.verdict->confidence == 0.95);
-  CHECK_THAT(deploy::missing_proof(answer), ContainsSubstring("may be slower than the default"));
+  CHECK_THAT(
+      deploy::missing_proof(answer),
+      ContainsSubstring("may be slower than the default") &&
+          ContainsSubstring("raise 'verify.most_pairs' in the campaign's file and run 'nocturne tune FILE' again"));
+
+  tuner::Answer of_command = answer;
+  of_command.campaign.spec["worker"]["template"] = {"python3", "train.py"};
+  CHECK_THAT(deploy::missing_proof(of_command),
+             ContainsSubstring("'nocturne tune --write-campaign FILE -- COMMAND', raise its 'verify.most_pairs'"));
+  of_command.verdict->pairs = 8;  // the time ended first
+  CHECK_THAT(deploy::missing_proof(of_command),
+             ContainsSubstring("run 'nocturne tune -- COMMAND' again with a longer --wall"));
 }
 
 TEST_CASE("a pair may last as long as the deadlines of both sides, and ten minutes at least", "[finals]") {

@@ -133,6 +133,7 @@ const std::vector<std::vector<std::string>> kPages = {
     {"explain"},
     {"explain", "3"},
     {"explain", "framework=mxnet-1.9.1,threads=8,batch=64"},
+    {"report", "paper"},
     {"clean"},
 };
 

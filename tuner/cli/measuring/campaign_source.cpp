@@ -126,8 +126,9 @@ void read_spec(const Context& context, CampaignSource& source, const space::Fact
                                                     facts, frameworks.get()));
   if (spec.identity() != source.stored->identity) {
     refuse(context, ExitCode::Unavailable,
-           fmt::format("'{}' would be another campaign on this machine as it is now{}; 'nocturne tune' begins that one",
-                       source.stored->name, changed_facts(source.stored->spec, spec.facts)));
+           fmt::format("'{}' would be another campaign on this machine as it is now{}; '{}' begins that one",
+                       source.stored->name, changed_facts(source.stored->spec, spec.facts),
+                       tuner::tune_command(source.stored->spec)));
   }
   source.space = spec.space;
   source.spec = std::move(spec);

@@ -161,8 +161,11 @@ json gain_json(const std::optional<StoredGain>& gain) {
 void print_comparison(const Context& context, const ComparisonPage& page) {
   std::ostream& out = *context.out;
   const bool colour = context.colour_out();
-  out << coloured(fmt::format("{}, generation {}", page.campaign.name, page.campaign.generation), Style::Strong, colour)
-      << '\n';
+  const auto gain = std::ranges::find_if(page.sides, [](const ComparedSide& side) { return side.gain.has_value(); });
+  const std::string intervals =
+      gain == page.sides.end() ? "" : fmt::format(": gains with {:.0f} % intervals", 100 * gain->gain->confidence);
+  const std::string title = fmt::format("{}, generation {}{}", page.campaign.name, page.campaign.generation, intervals);
+  out << coloured(title, Style::Strong, colour) << '\n';
   const auto names = differing(page);
   FactTable table(page);
   table.add("",

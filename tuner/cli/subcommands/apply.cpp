@@ -144,7 +144,8 @@ std::optional<ExitCode> say_plan(const ApplyOptions& options, const deploy::Appl
   print_sentences(*context.err, would_run ? "forced" : "refused", plan.objections);
   if (!would_run) {
     return complain(context, ExitCode::Refused,
-                    "what was measured need not hold here; measure here with 'nocturne tune', or run it with --force");
+                    fmt::format("what was measured need not hold here; measure here with '{}', or run it with --force",
+                                tuner::command_text({"tune", "FILE"})));
   }
   if (!options.dry_run) return std::nullopt;
   context.verbatim() << deploy::shell_line(plan) << '\n';

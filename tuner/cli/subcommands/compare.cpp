@@ -22,6 +22,7 @@
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/json.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -47,8 +48,9 @@ Sides read_sides(const Context& context, const db::Store* store, const CampaignS
     const auto twin = std::ranges::find(sides, *configuration);
     if (twin != sides.end()) {
       refuse(context, ExitCode::Usage,
-             fmt::format("'{}' and '{}' are the same configuration; 'nocturne noise FILE' measures one against itself",
-                         words[static_cast<std::size_t>(twin - sides.begin())], word));
+             fmt::format("'{}' and '{}' are the same configuration; '{}' measures one against itself",
+                         words[static_cast<std::size_t>(twin - sides.begin())], word,
+                         tuner::command_text({"noise", "FILE"})));
     }
     sides.push_back(std::move(*configuration));
   }

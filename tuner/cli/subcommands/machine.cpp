@@ -145,7 +145,8 @@ ExitCode run(const MachineOptions& options, Context& context) {
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
   if (options.measure) return measure_and_show(options, context, machine);
   const std::string unknown =
-      "what this machine can do at best was not measured yet: 'nocturne machine --measure' does it, in about 20 s";
+      fmt::format("what this machine can do at best was not measured yet: '{}' does it, in about 20 s",
+                  tuner::command_text({"machine", "--measure"}));
   const auto store = open_known_database(context);
   if (!store) refuse(context, ExitCode::NotFound, unknown);
   const auto known = store->machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));

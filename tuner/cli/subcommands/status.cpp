@@ -13,6 +13,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/heartbeat/observed_status.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -51,7 +52,8 @@ std::string go_on(const Report& report) {
   if (!ended) return {};
   const auto& heartbeat = report.observed_status.heartbeat;
   const bool known = heartbeat && !heartbeat->file.empty();
-  return tuner::command_text("tune", known ? tuner::file_word(heartbeat->file) : "FILE");
+  return known ? tuner::command_text("tune", tuner::file_word(heartbeat->file))
+               : tuner::tune_command(report.answer.campaign.spec);
 }
 
 /// Whom a silent tuner may be waiting for.

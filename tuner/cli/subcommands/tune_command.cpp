@@ -19,6 +19,7 @@
 #include "tuner/cli/output/seen_training_lines.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/executor/interruption.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/probe_run.hpp"
 #include "tuner/own_command/step_lines.hpp"
@@ -64,9 +65,10 @@ std::string pattern_advice(const Context& context, const tuner::CommandProbe& se
   const std::string examples = steps->examples ? fmt::format(" --examples {}", *steps->examples) : "";
   return fmt::format(
       "Its output looks like steps: {}\n"
-      "A trial takes a part of that time where they are timed instead:\n  nocturne tune --pattern {}{} -- {}\n",
-      shortened(one_line(steps->line), 60), deploy::shell_quote(steps->pattern), examples,
-      deploy::shell_command(context.command));
+      "A trial takes a part of that time where they are timed instead:\n  {}\n",
+      shortened(one_line(steps->line), 60),
+      tuner::command_text("tune", fmt::format("--pattern {}{} -- {}", deploy::shell_quote(steps->pattern), examples,
+                                              deploy::shell_command(context.command))));
 }
 
 /// Runs the command once.
@@ -297,8 +299,8 @@ ExitCode write_campaign(const CommandOptions& options, const Context& context, c
   if (const auto written = space::write_file(fs::absolute(options.write_campaign), text); !written) {
     refuse_to_tune(context, ExitCode::Unavailable, written.error());
   }
-  *context.err << fmt::format("Wrote {}: nocturne tune {}\n", options.write_campaign,
-                              deploy::shell_quote(options.write_campaign));
+  *context.err << fmt::format("Wrote {}: {}\n", options.write_campaign,
+                              tuner::command_text({"tune", options.write_campaign}));
   return ExitCode::Ok;
 }
 
