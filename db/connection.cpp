@@ -39,9 +39,7 @@ void switch_to_wal(SQLite::Database& database, std::chrono::milliseconds timeout
       pragma.executeStep();
       return;
     } catch (const SQLite::Exception& exception) {
-      if ((exception.getErrorCode() & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() >= end) {
-        throw;
-      }
+      if ((exception.getErrorCode() & 0xff) != SQLITE_BUSY || std::chrono::steady_clock::now() >= end) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
@@ -89,28 +87,24 @@ SQLite::Database open_for_reading(const std::filesystem::path& path, const Store
     std::error_code error;
     const auto wal_bytes = std::filesystem::file_size(path.string() + "-wal", error);
     const bool has_wal = !error && wal_bytes > 0;
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || has_wal) {
-      throw;
-    }
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || has_wal) throw;
     return open_unchanging(path, options);
   }
 }
 
 void prepare_for_writing(SQLite::Database& database, const std::filesystem::path& path, const StoreOptions& options,
                          bool on_network) {
-  if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {  // SQLite falls back to this in silence
+  if (sqlite3_db_readonly(database.getHandle(), "main") == 1)  // SQLite falls back to this in silence
     throw read_only_error(path);
-  }
   const int newest = newest_version(options.migrations);
   if (check_identity(database, path, newest) == Content::Nothing) {
     create_schema(database);
     check_identity(database, path, newest);  // another program may have filled the file since
   }
-  if (on_network) {
+  if (on_network)
     switch_to_rollback_journal(database);
-  } else {
+  else
     switch_to_wal(database, options.busy_timeout);
-  }
   if (stored_version(database) < newest) {
     if (const auto migrated = migrate(database, options.migrations); !migrated) {
       throw Error(ErrorCode::Damaged, fmt::format("'{}' could not be brought to version {}: {}. It was left as it was.",
@@ -120,9 +114,8 @@ void prepare_for_writing(SQLite::Database& database, const std::filesystem::path
 }
 
 void check_for_reading(SQLite::Database& database, const std::filesystem::path& path, const StoreOptions& options) {
-  if (check_identity(database, path, newest_version(options.migrations)) == Content::Nothing) {
+  if (check_identity(database, path, newest_version(options.migrations)) == Content::Nothing)
     throw Error(ErrorCode::NotFound, fmt::format("'{}' is empty: nothing was tuned with it yet.", path.string()));
-  }
 }
 
 Error no_such_file(const std::filesystem::path& path) {
@@ -155,9 +148,7 @@ void Connection::migrate_to_read(const std::filesystem::path& path, const StoreO
 
 std::unique_ptr<Connection> Connection::open(const std::filesystem::path& path, Mode mode, StoreOptions options) {
   std::error_code ignored;
-  if (mode == Mode::ReadOnly && !std::filesystem::exists(path, ignored)) {
-    throw no_such_file(path);
-  }
+  if (mode == Mode::ReadOnly && !std::filesystem::exists(path, ignored)) throw no_such_file(path);
   check_header(path);
   if (mode == Mode::ReadWrite) make_folder(path);
   try {
@@ -183,20 +174,18 @@ std::unique_ptr<Connection> Connection::open_any_version(const std::filesystem::
   const bool to_write = mode == Mode::ReadWrite;
   std::unique_ptr<NetworkWriter> network;
   Readable readable{.file = path, .copied_unix_ns = {}};
-  if (place.remote && to_write) {
+  if (place.remote && to_write)
     network = NetworkWriter::take(path, options.network);
-  } else if (place.remote) {
+  else if (place.remote)
     readable = readable_on_network(path);
-  }
   SQLite::Database database = to_write       ? open_for_writing(path, options, place.remote)
                               : place.remote ? open_unchanging(readable.file, options)
                                              : open_for_reading(path, options);
   set_rules(database);
-  if (to_write) {
+  if (to_write)
     prepare_for_writing(database, path, options, place.remote);
-  } else {
+  else
     check_for_reading(database, path, options);
-  }
   std::unique_ptr<Connection> connection(new Connection(std::move(database), path, options));
   if (place.remote) connection->network_type_ = place.type;
   connection->copied_unix_ns_ = readable.copied_unix_ns;

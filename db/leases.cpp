@@ -44,9 +44,7 @@ std::optional<LeaseHolder> lease_holder(const SQLite::Database& database, Campai
                                   "SELECT token, pid, start_ticks, boot_id, pid_namespace, host"
                                   " FROM leases JOIN owners ON owners.id = owner_id WHERE campaign_id = ?1",
                                   campaign);
-  if (!found.executeStep()) {
-    return std::nullopt;
-  }
+  if (!found.executeStep()) return std::nullopt;
   LeaseHolder holder;
   ProcessIdentity& process = holder.process;
   Reader(found).into(holder.token, process.pid, process.start_ticks, process.boot_id, process.pid_namespace,
@@ -56,9 +54,7 @@ std::optional<LeaseHolder> lease_holder(const SQLite::Database& database, Campai
 
 void check_free(const Connection& connection, CampaignId campaign) {
   const auto holder = lease_holder(connection.database(), campaign);
-  if (!holder || holder->token == connection.token()) {
-    return;
-  }
+  if (!holder || holder->token == connection.token()) return;
   const Life life = life_of(holder->process);
   if (life != Life::Dead) throw owned(connection, campaign, *holder, life);
 }
@@ -76,9 +72,7 @@ void take_lease(Connection& connection, CampaignId campaign) {
 
 void require_owner(const Connection& connection, CampaignId campaign) {
   const auto holder = lease_holder(connection.database(), campaign);
-  if (holder && holder->token == connection.token()) {
-    return;
-  }
+  if (holder && holder->token == connection.token()) return;
   throw Error(
       ErrorCode::NotOwner,
       fmt::format("campaign {} in '{}' is not held by this program{}. Begin or resume it first.", campaign,

@@ -36,9 +36,7 @@ int stored_version(const SQLite::Database& database) {
 
 void create_schema(SQLite::Database& database) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  if (stored_version(database) != 0) {
-    return;
-  }
+  if (stored_version(database) != 0) return;
   database.exec(std::string(newest_schema()));
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database.exec(fmt::format("PRAGMA user_version = {}", newest_version()));
@@ -50,9 +48,7 @@ std::expected<void, std::string> migrate(SQLite::Database& database, std::span<c
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::EXCLUSIVE);
   int version = stored_version(database);
   for (const Migration& step : steps) {
-    if (step.version != version + 1) {
-      continue;
-    }
+    if (step.version != version + 1) continue;
     database.exec(std::string(step.sql));
     version = step.version;
   }

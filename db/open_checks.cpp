@@ -35,9 +35,8 @@ Error not_ours(const std::filesystem::path& path, std::string_view what) {
 
 /// The error for a file whose application id is not ours.
 Error wrong_application(const std::filesystem::path& path, std::uint32_t id) {
-  if (id != static_cast<std::uint32_t>(kUnreleasedApplicationId)) {
+  if (id != static_cast<std::uint32_t>(kUnreleasedApplicationId))
     return not_ours(path, fmt::format("is the database of another program (application id 0x{:08x})", id));
-  }
   return {ErrorCode::Older,
           fmt::format("'{}' is from before the first release of Nocturne, whose tables were others; it was left "
                       "untouched. Move it away, or name another file with --db, and tune again.",
@@ -76,9 +75,8 @@ void check_header(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) return;
-  if (!std::filesystem::is_regular_file(status)) {
+  if (!std::filesystem::is_regular_file(status))
     throw not_ours(path, std::filesystem::is_directory(status) ? "is a folder" : "is not a regular file");
-  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw Error(ErrorCode::ReadOnly, fmt::format("'{}' cannot be read by this user. Change the permissions, or name "
@@ -90,19 +88,11 @@ void check_header(const std::filesystem::path& path) {
   const auto size = static_cast<std::size_t>(file.gcount());
   if (size == 0) return;
   const std::string_view start(header.data(), std::min(size, kMagic.size()));
-  if (start != kMagic.substr(0, start.size())) {
-    throw not_ours(path, "is not a SQLite database");
-  }
-  if (size < kHeaderBytes) {
-    throw damaged(path, fmt::format("it ends after {} bytes, within its header", size));
-  }
+  if (start != kMagic.substr(0, start.size())) throw not_ours(path, "is not a SQLite database");
+  if (size < kHeaderBytes) throw damaged(path, fmt::format("it ends after {} bytes, within its header", size));
   std::uint32_t id = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
-  }
-  if (id != 0 && id != static_cast<std::uint32_t>(kApplicationId)) {
-    throw wrong_application(path, id);
-  }
+  for (std::size_t i = 0; i < 4; ++i) id = id << 8 | static_cast<unsigned char>(header[kApplicationIdOffset + i]);
+  if (id != 0 && id != static_cast<std::uint32_t>(kApplicationId)) throw wrong_application(path, id);
 }
 
 void make_folder(const std::filesystem::path& path) {
@@ -124,17 +114,12 @@ Content check_identity(SQLite::Database& database, const std::filesystem::path& 
   const auto id = read_number(database, "PRAGMA application_id");
   const auto version = stored_version(database);
   if (id == kApplicationId) {
-    if (version > newest) {
-      throw newer_error(path, version, newest);
-    }
-    if (version < 1) {
-      throw damaged(path, "it has no version number");
-    }
+    if (version > newest) throw newer_error(path, version, newest);
+    if (version < 1) throw damaged(path, "it has no version number");
     return Content::Ours;
   }
-  if (id == 0 && version == 0 && read_number(database, "SELECT count(*) FROM sqlite_master") == 0) {
+  if (id == 0 && version == 0 && read_number(database, "SELECT count(*) FROM sqlite_master") == 0)
     return Content::Nothing;
-  }
   throw wrong_application(path, static_cast<std::uint32_t>(id));
 }
 
@@ -165,9 +150,7 @@ Error describe_exception(const std::exception& exception, const std::filesystem:
     return damaged(path, exception.what());
   }
   const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&exception);
-  if (sqlite == nullptr) {
-    return {ErrorCode::Io, fmt::format("'{}': {}", path.string(), exception.what())};
-  }
+  if (sqlite == nullptr) return {ErrorCode::Io, fmt::format("'{}': {}", path.string(), exception.what())};
   switch (sqlite->getErrorCode() & 0xff) {  // the low byte is the primary code, the others refine it
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -34,16 +34,12 @@ std::string first_line(const std::string& path) {
 std::optional<ProcStat> read_stat(const std::string& process) {
   const std::string text = space::read_file("/proc/" + process + "/stat").value_or("");
   const std::size_t name_end = text.rfind(')');  // the name before it may hold blanks and parentheses
-  if (name_end == std::string::npos) {
-    return std::nullopt;
-  }
+  if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
   ProcStat stat;
   fields >> stat.state;
   std::string skipped;
-  for (int field = 4; field < 22; ++field) {
-    fields >> skipped;
-  }
+  for (int field = 4; field < 22; ++field) fields >> skipped;
   fields >> stat.start_ticks;
   return fields ? std::optional(stat) : std::nullopt;
 }
@@ -93,12 +89,9 @@ bool ended_with_its_boot(const ProcessIdentity& process, const ProcessIdentity& 
 }
 
 Life life_of(const ProcessIdentity& process) {
-  if (process.boot_id != first_line("/proc/sys/kernel/random/boot_id")) {
+  if (process.boot_id != first_line("/proc/sys/kernel/random/boot_id"))
     return Life::Dead;  // the machine was started again since
-  }
-  if (process.pid_namespace != own_pid_namespace()) {
-    return Life::Unknown;
-  }
+  if (process.pid_namespace != own_pid_namespace()) return Life::Unknown;
   const auto stat = read_stat(std::to_string(process.pid));
   if (!stat) {
     // Asked after the look, for it may have ended between: what exists and shows nothing is hidden (hidepid).

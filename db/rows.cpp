@@ -27,9 +27,7 @@ std::int64_t now_unix_ns() {
 }
 
 nlohmann::json parse_json(const std::string& text) {
-  if (space::is_nested_too_deep(text)) {
-    throw TamperedRow("its JSON is nested deeper than any of ours");
-  }
+  if (space::is_nested_too_deep(text)) throw TamperedRow("its JSON is nested deeper than any of ours");
   return nlohmann::json::parse(text);
 }
 
@@ -49,17 +47,13 @@ std::int64_t save_configuration(SQLite::Database& database, const space::Configu
   SQLite::Statement insert(database,
                            "INSERT INTO configuration_values (configuration_id, parameter, kind, value)"
                            " VALUES (?1, ?2, ?3, ?4)");
-  for (const auto& [name, value] : configuration.values()) {
-    save_value(insert, id, name, value);
-  }
+  for (const auto& [name, value] : configuration.values()) save_value(insert, id, name, value);
   return id;
 }
 
 space::Configuration parse_configuration(const std::string& canonical) {
   auto configuration = space::Configuration::from_json(parse_json(canonical));
-  if (!configuration) {
-    throw TamperedRow("a stored configuration cannot be read: " + configuration.error());
-  }
+  if (!configuration) throw TamperedRow("a stored configuration cannot be read: " + configuration.error());
   return *std::move(configuration);
 }
 

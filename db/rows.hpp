@@ -28,21 +28,19 @@ struct IsOptional<std::optional<T>> : std::true_type {};
 
 template <typename T>
 void bind_value(SQLite::Statement& statement, int index, const T& value) {
-  if constexpr (IsOptional<T>::value) {
-    if (value) {
+  if constexpr (IsOptional<T>::value)
+    if (value)
       bind_value(statement, index, *value);
-    } else {
+    else
       statement.bind(index);
-    }
-  } else if constexpr (std::integral<T>) {
+  else if constexpr (std::integral<T>)
     statement.bind(index, static_cast<std::int64_t>(value));
-  } else if constexpr (std::floating_point<T>) {
+  else if constexpr (std::floating_point<T>)
     statement.bind(index, static_cast<double>(value));
-  } else if constexpr (std::same_as<T, std::chrono::nanoseconds>) {
+  else if constexpr (std::same_as<T, std::chrono::nanoseconds>)
     statement.bind(index, static_cast<std::int64_t>(value.count()));
-  } else {
+  else
     statement.bind(index, std::string(value));
-  }
 }
 
 /// Binds all, first to ?1.
@@ -101,21 +99,20 @@ class Reader {
  private:
   template <typename T>
   [[nodiscard]] T convert(int index) const {
-    if constexpr (IsOptional<T>::value) {
+    if constexpr (IsOptional<T>::value)
       return statement_.isColumnNull(index) ? T{} : T{convert<typename T::value_type>(index)};
-    } else if constexpr (std::same_as<T, nlohmann::json>) {
+    else if constexpr (std::same_as<T, nlohmann::json>)
       return parse_json(statement_.getColumn(index).getString());
-    } else if constexpr (std::same_as<T, std::chrono::nanoseconds>) {
+    else if constexpr (std::same_as<T, std::chrono::nanoseconds>)
       return T{statement_.getColumn(index).getInt64()};
-    } else if constexpr (std::same_as<T, bool>) {
+    else if constexpr (std::same_as<T, bool>)
       return statement_.getColumn(index).getInt() != 0;
-    } else if constexpr (std::integral<T>) {
+    else if constexpr (std::integral<T>)
       return static_cast<T>(statement_.getColumn(index).getInt64());
-    } else if constexpr (std::floating_point<T>) {
+    else if constexpr (std::floating_point<T>)
       return statement_.getColumn(index).getDouble();
-    } else {
+    else
       return statement_.getColumn(index).getString();
-    }
   }
 
   const SQLite::Statement& statement_;

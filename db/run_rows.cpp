@@ -28,9 +28,7 @@ std::int64_t insert_run(SQLite::Database& database, TrialId trial, const RunReco
   const space::Run& run = record.run;
   const space::Load& load = run.load;
   std::string places = "?1";
-  for (int i = 2; i <= 30; ++i) {
-    places += fmt::format(", ?{}", i);
-  }
+  for (int i = 2; i <= 30; ++i) places += fmt::format(", ?{}", i);
   const auto memory = [&](auto member) { return run.memory ? std::optional((*run.memory).*member) : std::nullopt; };
   const auto accuracy = [&](auto member) {
     return run.accuracy ? std::optional((*run.accuracy).*member) : std::nullopt;
@@ -64,9 +62,7 @@ void insert_device(SQLite::Database& database, std::int64_t row, const space::De
 std::optional<space::DeviceReport> load_device(const SQLite::Database& database, std::int64_t row) {
   SQLite::Statement found =
       query(database, fmt::format("SELECT {} FROM device_reports WHERE run = ?1", kDeviceColumns), row);
-  if (!found.executeStep()) {
-    return std::nullopt;
-  }
+  if (!found.executeStep()) return std::nullopt;
   space::DeviceReport d;
   nlohmann::json throttled;
   Reader(found).into(d.name, d.readings, d.energy_j, d.sm_clock_mhz.min, d.sm_clock_mhz.mean, d.sm_clock_mhz.max,
@@ -82,31 +78,22 @@ void insert_measurements(SQLite::Database& database, std::int64_t row, const spa
                            "INSERT INTO samples (run, position, first_step, steps, wall_ns, cpu_ns, data_wait_ns, loss)"
                            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
   std::int64_t position = 0;
-  for (const space::Sample& s : run.samples) {
+  for (const space::Sample& s : run.samples)
     execute(sample, row, position++, s.first_step, s.steps, s.wall, s.cpu, s.data_wait, s.loss);
-  }
   SQLite::Statement phase(database,
                           "INSERT INTO phases (run, position, name, wall_ns, cpu_ns, is_finished)"
                           " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   position = 0;
-  for (const space::Phase& p : run.phases) {
-    execute(phase, row, position++, p.name, p.wall, p.cpu, p.finished);
-  }
+  for (const space::Phase& p : run.phases) execute(phase, row, position++, p.name, p.wall, p.cpu, p.finished);
   SQLite::Statement epoch(database,
                           "INSERT INTO epochs (run, position, epoch, wall_ns, loss) VALUES (?1, ?2, ?3, ?4, ?5)");
   position = 0;
-  for (const space::Epoch& e : run.epochs) {
-    execute(epoch, row, position++, e.index, e.wall, e.loss);
-  }
+  for (const space::Epoch& e : run.epochs) execute(epoch, row, position++, e.index, e.wall, e.loss);
   SQLite::Statement norm(
       database, "INSERT INTO norms (run, position, steps, layer, norm, moved) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   position = 0;
-  for (const space::Norm& n : run.norms) {
-    execute(norm, row, position++, n.steps, n.layer, n.norm, n.moved);
-  }
-  if (run.device) {
-    insert_device(database, row, *run.device);
-  }
+  for (const space::Norm& n : run.norms) execute(norm, row, position++, n.steps, n.layer, n.norm, n.moved);
+  if (run.device) insert_device(database, row, *run.device);
 }
 
 void load_measurements(const SQLite::Database& database, std::int64_t row, space::Run& run) {
@@ -147,14 +134,10 @@ Error contradiction(const std::string& run, std::string_view what) {
 std::optional<std::int64_t> make_way(SQLite::Database& database, TrialId trial, const space::Run& run) {
   SQLite::Statement found =
       query(database, "SELECT id, trial_id, in_flight, outcome FROM runs WHERE run_id = ?1", run.id);
-  if (!found.executeStep()) {
-    return std::nullopt;
-  }
+  if (!found.executeStep()) return std::nullopt;
   Reader reader(found);
   const auto row = reader.next<std::int64_t>();
-  if (reader.next<TrialId>() != trial) {
-    throw contradiction(run.id, "is stored already, for another trial");
-  }
+  if (reader.next<TrialId>() != trial) throw contradiction(run.id, "is stored already, for another trial");
   if (!reader.next<bool>()) {
     const auto outcome = reader.next<std::string>();
     if (outcome != to_text(run.outcome)) {
@@ -172,15 +155,12 @@ std::optional<std::int64_t> make_way(SQLite::Database& database, TrialId trial, 
 
 std::int64_t save_run(SQLite::Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
   const auto ended = make_way(database, trial, record.run);
-  if (ended) {
-    return *ended;
-  }
+  if (ended) return *ended;
   const bool known_fingerprint =
       record.fingerprint.empty() ||
       first_value<std::int64_t>(database, "SELECT 1 FROM fingerprints WHERE hash = ?1", record.fingerprint);
-  if (!known_fingerprint) {
+  if (!known_fingerprint)
     throw contradiction(record.run.id, "names a fingerprint that is not stored: " + record.fingerprint);
-  }
   const std::int64_t row = insert_run(database, trial, record, in_flight);
   insert_measurements(database, row, record.run);
   return row;
@@ -188,9 +168,7 @@ std::int64_t save_run(SQLite::Database& database, TrialId trial, const RunRecord
 
 StoredRun load_run_row(const SQLite::Database& database, std::int64_t row) {
   SQLite::Statement found = query(database, fmt::format("SELECT {} FROM runs WHERE id = ?1", kColumns), row);
-  if (!found.executeStep()) {
-    throw std::runtime_error(fmt::format("run {} vanished while it was read", row));
-  }
+  if (!found.executeStep()) throw std::runtime_error(fmt::format("run {} vanished while it was read", row));
   StoredRun stored;
   space::Run& run = stored.record.run;
   space::Load& load = run.load;
@@ -207,9 +185,7 @@ StoredRun load_run_row(const SQLite::Database& database, std::int64_t row) {
   run.purpose = space::purpose_from_text(purpose).value();
   run.outcome = space::outcome_from_text(outcome).value();
   stored.record.fingerprint = fingerprint.value_or("");
-  if (peak_rss) {
-    run.memory = space::Memory{.peak_rss_bytes = *peak_rss, .device_bytes = device.value_or(0)};
-  }
+  if (peak_rss) run.memory = space::Memory{.peak_rss_bytes = *peak_rss, .device_bytes = device.value_or(0)};
   if (accuracy) {
     run.accuracy = space::Accuracy{.accuracy = *accuracy,
                                    .loss = loss.value_or(std::numeric_limits<double>::quiet_NaN()),

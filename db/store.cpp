@@ -49,9 +49,8 @@ std::string Store::notice() const {
   const std::string& type = connection_->network_type();
   if (type.empty()) return {};
   std::string place = fmt::format("'{}' lies on a network file system ({})", path().string(), type);
-  if (connection_->writes_on_network()) {
+  if (connection_->writes_on_network())
     return fmt::format("{}: this program alone writes it meanwhile, others read a copy beside it", place);
-  }
   const auto copied = copied_unix_ns();
   if (!copied) return place;
   const std::int64_t seconds = std::max<std::int64_t>(0, now_unix_ns() - *copied) / 1'000'000'000;

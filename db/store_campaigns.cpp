@@ -26,17 +26,13 @@ CampaignSummary read_summary(const SQLite::Database& database, const SQLite::Sta
                    summary.finished_unix_ns, summary.trials, summary.finished, summary.ok);
   summary.fingerprint = fingerprint.value_or("");
   const auto holder = lease_holder(database, summary.id);
-  if (holder && life_of(holder->process) != Life::Dead) {
-    summary.owner_pid = holder->process.pid;
-  }
+  if (holder && life_of(holder->process) != Life::Dead) summary.owner_pid = holder->process.pid;
   return summary;
 }
 
 std::vector<CampaignSummary> read_summaries(const SQLite::Database& database, SQLite::Statement rows) {
   std::vector<CampaignSummary> summaries;
-  while (rows.executeStep()) {
-    summaries.push_back(read_summary(database, rows));
-  }
+  while (rows.executeStep()) summaries.push_back(read_summary(database, rows));
   return summaries;
 }
 
@@ -125,9 +121,7 @@ Error no_such_campaign(const SQLite::Database& database, const std::filesystem::
   std::vector<std::string> known;
   SQLite::Statement names(database,
                           "SELECT name FROM campaigns GROUP BY name ORDER BY max(opened_unix_ns) DESC LIMIT 8");
-  while (names.executeStep()) {
-    known.push_back(fmt::format("'{}'", names.getColumn(0).getString()));
-  }
+  while (names.executeStep()) known.push_back(fmt::format("'{}'", names.getColumn(0).getString()));
   return {ErrorCode::NotFound,
           known.empty() ? fmt::format("'{}' holds no campaign yet. 'nocturne tune FILE' begins one.", path.string())
                         : fmt::format("there is no campaign '{}' in '{}'; there is {}.", name, path.string(),

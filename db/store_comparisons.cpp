@@ -21,9 +21,7 @@ Side side_from_text(std::string_view text) {
 void require_owner_of(const Connection& connection, ComparisonId comparison) {
   const auto campaign =
       first_value<std::int64_t>(connection.database(), "SELECT campaign_id FROM comparisons WHERE id = ?1", comparison);
-  if (!campaign) {
-    throw Error(ErrorCode::NotFound, fmt::format("there is no comparison with id {}", comparison));
-  }
+  if (!campaign) throw Error(ErrorCode::NotFound, fmt::format("there is no comparison with id {}", comparison));
   return require_owner(connection, *campaign);
 }
 

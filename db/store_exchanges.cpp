@@ -108,9 +108,7 @@ std::vector<Exchange> read_exchanges(const SQLite::Database& database, CampaignI
   read_tells(database, campaign, read_asks(database, campaign, log), log);
   std::vector<Exchange> ordered;
   ordered.reserve(log.size());
-  for (auto& [ordinal, exchange] : log) {
-    ordered.push_back(std::move(exchange));
-  }
+  for (auto& [ordinal, exchange] : log) ordered.push_back(std::move(exchange));
   return ordered;
 }
 

@@ -7,9 +7,8 @@
 namespace nocturne::db {
 
 void Store::save_preflight(CampaignId campaign, const PreflightRecord& preflight) {
-  if (preflight.outcome == space::Outcome::Killed) {
+  if (preflight.outcome == space::Outcome::Killed)
     throw Error(ErrorCode::Inconsistent, "a preflight that was killed says nothing about its software stack");
-  }
   connection_->write([&](SQLite::Database& database) {
     require_owner(*connection_, campaign);
     execute(database,

@@ -14,9 +14,7 @@ namespace {
 void store_run(Connection& connection, TrialId trial, const RunRecord& run, bool in_flight) {
   connection.write([&](SQLite::Database& database) {
     const auto campaign = first_value<std::int64_t>(database, "SELECT campaign_id FROM trials WHERE id = ?1", trial);
-    if (!campaign) {
-      throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
-    }
+    if (!campaign) throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
     require_owner(connection, *campaign);
     save_run(database, trial, run, in_flight);
   });
@@ -37,9 +35,7 @@ void Store::add_run(TrialId trial, const RunRecord& run) {
 StoredRun Store::load_run(std::string_view id) const {
   return connection_->read([&](const SQLite::Database& database) -> StoredRun {
     const auto row = first_value<std::int64_t>(database, "SELECT id FROM runs WHERE run_id = ?1", id);
-    if (!row) {
-      throw Error(ErrorCode::NotFound, fmt::format("there is no run '{}'", id));
-    }
+    if (!row) throw Error(ErrorCode::NotFound, fmt::format("there is no run '{}'", id));
     return load_run_row(database, *row);
   });
 }

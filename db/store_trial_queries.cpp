@@ -74,9 +74,7 @@ TrialDetail Store::load_trial(TrialId trial) const {
     SQLite::Statement rows =
         query(database, "SELECT id FROM runs WHERE trial_id IN (?1, ?2) ORDER BY started_unix_ns, id", trial,
               detail.stored.reused_from);
-    while (rows.executeStep()) {
-      detail.runs.push_back(load_run_row(database, Reader(rows).next<std::int64_t>()));
-    }
+    while (rows.executeStep()) detail.runs.push_back(load_run_row(database, Reader(rows).next<std::int64_t>()));
     return detail;
   });
 }

@@ -27,9 +27,7 @@ void store_result(Connection& connection, TrialId trial, TrialState state, const
   check_result(result);
   connection.write([&](SQLite::Database& database) {
     const auto stored = own_trial(connection, trial, state);
-    for (const RunRecord& run : runs) {
-      save_run(database, trial, run, false);
-    }
+    for (const RunRecord& run : runs) save_run(database, trial, run, false);
     write_result(database, trial, result);
     append_tell(database, stored.campaign, trial, result);
   });

@@ -31,9 +31,7 @@ bool is_tuned(const SQLite::Database& database, CampaignId campaign) {
 
 std::vector<std::string> read_lines(SQLite::Statement rows) {
   std::vector<std::string> lines;
-  while (rows.executeStep()) {
-    lines.push_back(rows.getColumn(0).getString());
-  }
+  while (rows.executeStep()) lines.push_back(rows.getColumn(0).getString());
   return lines;
 }
 
@@ -51,9 +49,7 @@ std::vector<RunFolder> Store::run_folders(std::int64_t started_before_unix_ns) c
       RunFolder folder;
       CampaignId campaign = 0;
       Reader(rows).into(folder.run, folder.trial, folder.folder, folder.started_unix_ns, folder.in_flight, campaign);
-      if (!folder.in_flight || !is_tuned(database, campaign)) {
-        folders.push_back(std::move(folder));
-      }
+      if (!folder.in_flight || !is_tuned(database, campaign)) folders.push_back(std::move(folder));
     }
     return folders;
   });
@@ -68,9 +64,8 @@ void Store::remove_campaign(CampaignId campaign) {
   connection_->write([&](SQLite::Database& database) {
     check_free(*connection_, campaign);
     hand_runs_on(database, campaign);
-    if (execute(database, "DELETE FROM campaigns WHERE id = ?1", campaign) == 0) {
+    if (execute(database, "DELETE FROM campaigns WHERE id = ?1", campaign) == 0)
       throw Error(ErrorCode::NotFound, fmt::format("there is no campaign with id {}", campaign));
-    }
     execute(database,
             "DELETE FROM configurations WHERE id NOT IN (SELECT configuration_id FROM trials UNION SELECT"
             " configuration_id FROM ask_answers UNION SELECT candidate_configuration_id FROM comparisons UNION SELECT"

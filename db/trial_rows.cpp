@@ -61,9 +61,8 @@ TrialResult read_result(Reader& reader) {
   std::optional<double> value, error, import, data, compile, first_step, overhead, steps, step;
   std::optional<int> runs;
   reader.into(result.reason, value, error, runs, import, data, compile, first_step, overhead, steps, step);
-  if (value) {
+  if (value)
     result.estimate = space::Estimate{.value = *value, .standard_error = error.value_or(0), .runs = runs.value_or(0)};
-  }
   if (step) {
     result.parts = space::Parts{.import = import.value_or(0),
                                 .data = data.value_or(0),
@@ -78,16 +77,13 @@ TrialResult read_result(Reader& reader) {
 
 void check_result(const TrialResult& result) {
   const bool ok = result.outcome == space::Outcome::Ok;
-  if (result.outcome == space::Outcome::Killed) {
+  if (result.outcome == space::Outcome::Killed)
     throw inconsistent("a killed trial is not finished: it is measured again");
-  }
   if (ok != result.estimate.has_value() || ok != result.parts.has_value()) {
     throw inconsistent(fmt::format("the result of a trial that is {} must {} an estimate and parts",
                                    to_text(result.outcome), ok ? "have" : "not have"));
   }
-  if (ok && has_nan(result)) {
-    throw inconsistent("the estimate of an ok trial is not a number");
-  }
+  if (ok && has_nan(result)) throw inconsistent("the estimate of an ok trial is not a number");
 }
 
 std::string select_trials() {
@@ -120,17 +116,13 @@ StoredTrial read_trial(const SQLite::Statement& statement) {
 
 std::vector<StoredTrial> read_trials(SQLite::Statement& statement) {
   std::vector<StoredTrial> trials;
-  while (statement.executeStep()) {
-    trials.push_back(read_trial(statement));
-  }
+  while (statement.executeStep()) trials.push_back(read_trial(statement));
   return trials;
 }
 
 StoredTrial trial_by_id(const SQLite::Database& database, TrialId trial) {
   SQLite::Statement found = query(database, select_trials() + "WHERE t.id = ?1", trial);
-  if (!found.executeStep()) {
-    throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
-  }
+  if (!found.executeStep()) throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
   return read_trial(found);
 }
 
@@ -166,9 +158,8 @@ TrialId write_reservation(SQLite::Database& database, const std::string& owner_t
   std::int64_t steps = 0;
   Reader(found).into(id, state, stored_configuration, steps);
   found.reset();
-  if (state == "finished") {
+  if (state == "finished")
     throw inconsistent(fmt::format("trial {} is finished; it is not reserved again", reservation.number));
-  }
   if (stored_configuration != configuration || steps != reservation.fidelity.steps) {
     throw inconsistent(
         fmt::format("trial {} was interrupted with another configuration or fidelity than {} at {} steps",

@@ -193,9 +193,7 @@ std::unique_ptr<WriterLease> WriterLease::take(const std::filesystem::path& data
   std::string last;
   for (int tries = 0; tries < kMostTries; ++tries) {
     const int descriptor = create_exclusively(file, token, text);
-    if (descriptor >= 0) {
-      return std::unique_ptr<WriterLease>(new WriterLease(database, token, self, times, descriptor));
-    }
+    if (descriptor >= 0) return std::unique_ptr<WriterLease>(new WriterLease(database, token, self, times, descriptor));
     if (errno != EEXIST) throw cannot_make_lease(file, errno);
     const auto held = read_lease_text(file);
     if (!held) continue;  // given back just now
@@ -203,12 +201,9 @@ std::unique_ptr<WriterLease> WriterLease::take(const std::filesystem::path& data
     const auto tell = [&] {
       times.waiting({.database = database, .lease = file, .writer = writer_in(*held), .patience = times.patience});
     };
-    if (!holder_is_gone(file, *held, self, times.patience, tell)) {
-      throw written_by_another(database, *held);
-    }
-    if (const int error = clear_away(file, *held, token, text, self, times.patience); error != 0) {
+    if (!holder_is_gone(file, *held, self, times.patience, tell)) throw written_by_another(database, *held);
+    if (const int error = clear_away(file, *held, token, text, self, times.patience); error != 0)
       throw cannot_make_lease(file, error);
-    }
   }
   throw written_by_another(database, last);
 }

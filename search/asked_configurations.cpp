@@ -16,9 +16,8 @@ constexpr double kMostCombinations = 10'000'000;
 /// That a walk may have to go through.
 double combinations_of(const space::Space& space) {
   double combinations = space.cardinality().approximate;
-  for (const auto& parameter : space.parameters()) {
+  for (const auto& parameter : space.parameters())
     if (parameter.is_real()) combinations *= static_cast<double>(space::Space::kRealGrid);
-  }
   return combinations;
 }
 }  // namespace

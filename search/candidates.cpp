@@ -17,14 +17,12 @@ bool PointSet::insert(std::uint64_t hash) {
     auto old = std::move(slots_);
     slots_.assign(old.size() * 2, 0);
     size_ = 0;
-    for (const auto each : old) {
+    for (const auto each : old)
       if (each != 0) insert(each);
-    }
   }
   auto slot = hash & (slots_.size() - 1);
-  for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+  for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
     if (slots_[slot] == hash) return false;
-  }
   slots_[slot] = hash;
   ++size_;
   return true;
@@ -32,9 +30,8 @@ bool PointSet::insert(std::uint64_t hash) {
 
 bool PointSet::contains(std::uint64_t hash) const {
   if (hash == 0) hash = 1;
-  for (auto slot = hash & (slots_.size() - 1); slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+  for (auto slot = hash & (slots_.size() - 1); slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1))
     if (slots_[slot] == hash) return true;
-  }
   return false;
 }
 
@@ -106,9 +103,8 @@ std::size_t next_spread(const model::LevelKernels& kernels, const space::PointLi
   double best_value = -std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     double value = chosen.empty() ? 0 : std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
+    for (std::size_t i = 0; i < chosen.size(); ++i)
       value = std::min(value, distance(kernels, candidates[c], chosen[i]));
-    }
     for (std::size_t i = 0; chosen.empty() && i < std::min(kCompared, candidates.size()); ++i) {
       const double apart = distance(kernels, candidates[c], candidates[i]);
       value -= apart * apart;

@@ -20,11 +20,10 @@ void Genetic::tell(std::span<const space::Trial> finished) {
   for (const auto& trial : finished) {
     asked_.insert(trial.configuration);
     auto identity = trial.configuration.identity();
-    if (trial.estimate) {
+    if (trial.estimate)
       worked_.insert_or_assign(std::move(identity), Individual{trial.configuration, trial.estimate->value});
-    } else {
+    else
       worked_.erase(identity);
-    }
   }
 }
 
@@ -37,9 +36,8 @@ void Genetic::choose_parents() {
 
 std::optional<space::Configuration> Genetic::propose(space::Random& random) {
   if (parents_.size() >= std::max<std::size_t>(options_.population, 2)) {
-    for (int litter = 0; litter < kLitters; ++litter) {
+    for (int litter = 0; litter < kLitters; ++litter)
       if (auto child = breed(random)) return child;
-    }
   }
   return asked_.sample_other(space_, random);
 }

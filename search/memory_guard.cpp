@@ -17,9 +17,8 @@ constexpr double kAllButCertain = 0.999;
 constexpr double kNearLimit = 0.8;
 
 std::size_t axis_of(const space::Lattice& lattice, const std::string& name) {
-  for (std::size_t i = 0; i < lattice.width(); ++i) {
+  for (std::size_t i = 0; i < lattice.width(); ++i)
     if (lattice.parameter(i).name == name) return i;
-  }
   return lattice.width();
 }
 
@@ -64,9 +63,8 @@ std::optional<MemoryGuard::KnownDemand> MemoryGuard::known_of(const space::Trial
   KnownDemand known{.configuration = trial.configuration, .point = *std::move(point), .batch = *number};
   known.bytes = on_device_ ? static_cast<double>(trial.device_bytes.value_or(0)) : host;
   known.exceeded = trial.outcome == space::Outcome::OutOfMemory;
-  if (!known.exceeded) {
+  if (!known.exceeded)
     return trial.outcome == space::Outcome::Ok && known.bytes > 0 ? std::optional(std::move(known)) : std::nullopt;
-  }
   if (!guards()) return std::nullopt;
   if (on_device_) {
     // An allocator refuses what is too much at once: what it had given before is no measure of what was needed.
@@ -124,9 +122,8 @@ void MemoryGuard::add_peak(const KnownDemand& known) {
   if (++peaks_told_[{known.group, known.batch}] > kPeaksOfOneBatch) return;
   model_.tell(known.group, known.batch, known.bytes);
   pooled_.tell("", known.batch, known.bytes);
-  for (std::size_t i = 0; i < by_value_.size(); ++i) {
+  for (std::size_t i = 0; i < by_value_.size(); ++i)
     by_value_[i].tell(std::to_string(known.point[i]), known.batch, known.bytes);
-  }
 }
 
 void MemoryGuard::build() {
@@ -137,9 +134,8 @@ void MemoryGuard::build() {
   by_value_.assign(settled ? 0 : lattice_.width(), {});
   peaks_told_.clear();
   met_.clear();
-  for (const auto& each : known_) {
+  for (const auto& each : known_)
     if (!each.exceeded) add_peak(each);
-  }
   std::map<std::pair<std::string, std::int64_t>, std::vector<KnownDemand*>> cells;  // that ran out of memory
   for (auto& each : known_) {
     if (!each.exceeded) continue;

@@ -182,13 +182,11 @@ void ModelSearch::tell(std::span<const space::Trial> finished) {
       s.times.forget(*point);
     }
   }
-  for (const auto& configuration : s.memory.take_unexplained()) {
+  for (const auto& configuration : s.memory.take_unexplained())
     if (const auto point = s.lattice.point_of(configuration)) s.feasibility.tell(*point, false);
-  }
   space::PointList rest(s.pending.width());
-  for (std::size_t i = 0; i < s.pending.size(); ++i) {
+  for (std::size_t i = 0; i < s.pending.size(); ++i)
     if (!s.told_points.contains(space::hash_of(s.pending[i]))) rest.push_back(s.pending[i]);
-  }
   s.pending = std::move(rest);
 }
 
@@ -277,9 +275,8 @@ space::PointList ModelSearch::State::prepared_like_the_first(const space::PointL
   const std::vector<space::Level> first(told[0].begin(), told[0].end());
   for (std::size_t p = 0; p < points.size(); ++p) {
     std::vector<space::Level> point(points[p].begin(), points[p].end());
-    for (std::size_t i = 0; i < point.size(); ++i) {
+    for (std::size_t i = 0; i < point.size(); ++i)
       if (lattice.parameter(i).stage < space::Stage::Run) point[i] = first[i];
-    }
     if (lattice.settle(point)) result.push_back(point);
   }
   return result;
@@ -421,9 +418,8 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(sp
 std::size_t ModelSearch::State::most_worthwhile(const space::PointList& points) {
   if (!deferred) return cheapest(points);
   auto worths = values;
-  for (std::size_t i = 0; i < points.size(); ++i) {
+  for (std::size_t i = 0; i < points.size(); ++i)
     if (worths[i] >= 0 && deferred_whole(points[i])) worths[i] = kLast;
-  }
   if (std::ranges::any_of(worths, [](float worth) { return worth >= 0; })) values.swap(worths);
   const auto first = cheapest(points);
   auto chosen = first;
@@ -473,9 +469,8 @@ double ModelSearch::State::trial_duration(space::Point point) {
 
 std::uint64_t ModelSearch::State::key_before(space::Stage end, space::Point point) const {
   std::vector<space::Level> prepared;
-  for (std::size_t i = 0; i < point.size(); ++i) {
+  for (std::size_t i = 0; i < point.size(); ++i)
     if (lattice.parameter(i).stage < end) prepared.push_back(point[i]);
-  }
   return space::hash_of(prepared);
 }
 
@@ -484,9 +479,8 @@ std::string ModelSearch::State::explain(std::size_t candidate) {
   const double gain =
       model::expected_improvement(static_cast<double>(means[candidate]), static_cast<double>(sds[candidate]), best);
   auto reason = fmt::format("expected improvement {:.2g} %", -100 * std::expm1(-gain * times.target().scale));
-  if (works[candidate] < 0.95F) {
+  if (works[candidate] < 0.95F)
     reason += fmt::format(", {:.0f} % likely to fail", 100 * (1 - static_cast<double>(works[candidate])));
-  }
   return reason;
 }
 

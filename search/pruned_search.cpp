@@ -85,9 +85,8 @@ void PrunedSearch::learn(const space::Trial& trial) {
     for (auto& [other, each] : worked_) each.logs = {each.log_objective};
   }
   if (parts_) {
-    if (!parts_forecast_) {
+    if (!parts_forecast_)
       parts_forecast_.emplace(inner_.lattice(), options_.objective.epochs, options_.roles, options_.bound);
-    }
     parts_forecast_->tell(*point, *trial.parts);
     take_over_history();
   }
@@ -99,13 +98,11 @@ void PrunedSearch::take_over_history() {
   const auto& prior = inner_.prior();
   if (prior.past().empty() || revision_ == prior.revision()) return;
   revision_ = prior.revision();
-  for (const auto& each : prior.believed()) {
+  for (const auto& each : prior.believed())
     if (each.parts && !own_.contains(space::hash_of(each.point))) parts_forecast_->tell(each.point, *each.parts);
-  }
   if (prior.holds()) return;
-  for (const auto& each : prior.past()) {
+  for (const auto& each : prior.past())
     if (!own_.contains(space::hash_of(each.point))) parts_forecast_->forget(each.point);
-  }
 }
 
 void PrunedSearch::judge(const space::Trial& trial) {
@@ -138,9 +135,8 @@ void PrunedSearch::tell(std::span<const space::Trial> finished) {
 
 void PrunedSearch::mark_pending(std::span<const space::Configuration> in_flight) {
   inner_.mark_pending(in_flight);
-  for (const auto& each : in_flight) {
+  for (const auto& each : in_flight)
     if (asked_.insert(each)) ++trials_;
-  }
 }
 
 void PrunedSearch::refresh() {
@@ -152,9 +148,8 @@ void PrunedSearch::refresh() {
   // Pruning on a few trials would rule out what nobody has looked at.
   if (std::min(known, inner_.times().size()) < kFirst) return;
   std::vector<double> best(worked_.begin()->second.logs.size(), std::numeric_limits<double>::infinity());
-  for (const auto& [identity, each] : worked_) {
+  for (const auto& [identity, each] : worked_)
     for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], each.logs[i]);
-  }
   model::Forecast* forecast = nullptr;
   if (parts_) {
     parts_forecast_->fit_if_due();

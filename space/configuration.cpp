@@ -44,9 +44,8 @@ std::string Configuration::identity() const {
 }
 
 std::expected<Configuration, std::string> Configuration::from_json(const nlohmann::json& document) {
-  if (!document.is_object()) {
+  if (!document.is_object())
     return std::unexpected("a configuration is an object, not " + std::string(document.type_name()));
-  }
   Configuration configuration;
   for (const auto& [name, value] : document.items()) {
     try {

@@ -20,18 +20,16 @@ std::optional<Fact> fact_from_json(const nlohmann::json& value) {
 
 nlohmann::json to_json(const Facts& facts) {
   nlohmann::json document = nlohmann::json::object();
-  for (const auto& [name, fact] : facts.all()) {
+  for (const auto& [name, fact] : facts.all())
     std::visit([&, &named = name](const auto& value) { document[named] = value; }, fact);
-  }
   return document;
 }
 
 Facts facts_from_json(const nlohmann::json& document) {
   Facts facts;
   if (!document.is_object()) return facts;
-  for (const auto& [name, value] : document.items()) {
+  for (const auto& [name, value] : document.items())
     if (auto fact = fact_from_json(value)) facts.set(name, *std::move(fact));
-  }
   return facts;
 }
 

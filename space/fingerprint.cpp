@@ -22,9 +22,8 @@ std::expected<FingerprintField, std::string> field_from_json(const nlohmann::jso
     return entry.is_object() && entry.contains(key) && entry[key].type() == type;
   };
   using enum nlohmann::json::value_t;
-  if (!has("name", string) || !has("value", string) || !has("match", string) || !has("cheap", boolean)) {
+  if (!has("name", string) || !has("value", string) || !has("match", string) || !has("cheap", boolean))
     return std::unexpected("a field of a fingerprint is {name, value, match, cheap}, not " + entry.dump());
-  }
   const auto match = match_from_text(entry["match"].get<std::string>());
   if (!match) return std::unexpected("match is must, verify or ignore, not " + entry["match"].dump());
   return FingerprintField{.name = entry["name"], .value = entry["value"], .match = *match, .cheap = entry["cheap"]};
@@ -41,11 +40,10 @@ std::optional<Match> match_from_text(std::string_view text) {
 
 void Fingerprint::set(FingerprintField field) {
   const auto same = std::ranges::find(fields_, field.name, &FingerprintField::name);
-  if (same == fields_.end()) {
+  if (same == fields_.end())
     fields_.push_back(std::move(field));
-  } else {
+  else
     *same = std::move(field);
-  }
 }
 
 const FingerprintField* Fingerprint::find(std::string_view name) const {
@@ -55,9 +53,8 @@ const FingerprintField* Fingerprint::find(std::string_view name) const {
 
 std::string Fingerprint::key() const {
   auto relevant = nlohmann::json::object();
-  for (const auto& field : fields_) {
+  for (const auto& field : fields_)
     if (field.match == Match::Must) relevant[field.name] = field.value;
-  }
   return digest_of(relevant);
 }
 

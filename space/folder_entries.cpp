@@ -9,9 +9,8 @@ std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::
 
 std::vector<std::filesystem::directory_entry> entries_of(const std::filesystem::path& folder, std::error_code& error) {
   std::vector<std::filesystem::directory_entry> entries;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     entries.push_back(*entry);
-  }
   return entries;
 }
 

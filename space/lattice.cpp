@@ -79,22 +79,19 @@ void Lattice::make_axis(std::size_t parameter, const std::vector<Assignment>& dr
   if (held.is_real()) {
     axis.complete = held.real_lower == held.real_upper;
     std::set<double> values = {std::get<double>(held.default_value)};
-    for (std::size_t i = 0; i < kRealSpread; ++i) {
+    for (std::size_t i = 0; i < kRealSpread; ++i)
       values.insert(held.real_from_unit(static_cast<double>(i) / static_cast<double>(kRealSpread - 1)));
-    }
     for (const double each : values) axis.values.emplace_back(each);
     positions.assign(values.begin(), values.end());
   } else {
     const auto standard = *held.index_of(held.default_value);
     std::set<std::uint64_t> indices;
-    if (held.kind != Kind::Integer && held.size() > kShortList) {
+    if (held.kind != Kind::Integer && held.size() > kShortList)
       for (std::uint64_t i = 0; i < held.size(); ++i)
         numbers_[parameter].emplace(Operand::of(held.values[i]).hash(), i);
-    }
     if (is_spread(held)) {
-      for (const auto& each : drawn) {
+      for (const auto& each : drawn)
         if (!each[parameter].is_nothing()) indices.insert(index_of(parameter, each[parameter]));
-      }
       indices = spread(indices, kSpread);
       indices.insert(standard);
     } else {
@@ -112,16 +109,14 @@ void Lattice::make_axis(std::size_t parameter, const std::vector<Assignment>& dr
   axis.levels = axis.values.size();
   complete_ = complete_ && axis.complete;
   for (std::size_t level = 0; level < axis.levels; ++level) {
-    if (held.is_real() || held.kind == Kind::Integer) {
+    if (held.is_real() || held.kind == Kind::Integer)
       operands_[parameter].push_back(Operand::of(axis.values[level]));
-    } else {  // texts must be those of the model, which outlive this vector
+    else  // texts must be those of the model, which outlive this vector
       operands_[parameter].push_back(model_->operand(parameter, static_cast<std::uint64_t>(positions[level])));
-    }
     if (axis.values[level] == held.default_value) axis.default_level = static_cast<Level>(level);
   }
-  if (std::ranges::all_of(axis.values, is_numeric)) {
+  if (std::ranges::all_of(axis.values, is_numeric))
     for (const auto& operand : operands_[parameter]) axis.numbers.push_back(operand.number());
-  }
 }
 
 std::uint64_t Lattice::index_of(std::size_t parameter, const Operand& operand) const {
@@ -152,9 +147,8 @@ Level Lattice::level_of(std::size_t parameter, const Operand& operand) const {
 }
 
 void Lattice::assign(Point point) {
-  for (std::size_t i = 0; i < point.size(); ++i) {
+  for (std::size_t i = 0; i < point.size(); ++i)
     assignment_[i] = point[i] == kNoLevel ? Operand() : operands_[i][point[i]];
-  }
 }
 
 bool Lattice::sample(Random& random, std::span<Level> point) {
@@ -185,9 +179,8 @@ bool Lattice::settle(std::span<Level> point) {
 
 bool Lattice::valid(Point point) {
   assign(point);
-  for (const auto i : model_->activation_order) {
+  for (const auto i : model_->activation_order)
     if ((point[i] != kNoLevel) != model_->is_active(i, assignment_)) return false;
-  }
   return model_->satisfies_all(assignment_);
 }
 
@@ -206,9 +199,8 @@ void Lattice::neighbours(Point point, PointList& found) {
 
 Configuration Lattice::configuration(Point point) const {
   Configuration::Values values;
-  for (std::size_t i = 0; i < point.size(); ++i) {
+  for (std::size_t i = 0; i < point.size(); ++i)
     if (point[i] != kNoLevel) values.emplace(model_->parameters[i].name, axes_[i].values[point[i]]);
-  }
   return Configuration(std::move(values));
 }
 

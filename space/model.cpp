@@ -15,9 +15,8 @@ CompiledCondition::CompiledCondition(Expression expression)
       program_(Program::compile(expression_.tree(), expression_.tree().root, {}).value()) {}
 
 Operand CompiledCondition::evaluate(const Assignment& assignment) const {
-  for (const auto parameter : expression_.mentions()) {
+  for (const auto parameter : expression_.mentions())
     if (assignment[parameter].is_nothing()) return {};
-  }
   return program_.run(assignment.data());
 }
 
@@ -34,18 +33,16 @@ bool Space::Model::satisfies(std::size_t constraint, const Assignment& assignmen
 }
 
 bool Space::Model::satisfies_all(const Assignment& assignment) const {
-  for (std::size_t i = 0; i < requirements.size(); ++i) {
+  for (std::size_t i = 0; i < requirements.size(); ++i)
     if (!satisfies(i, assignment)) return false;
-  }
   return satisfies_rows(assignment);
 }
 
 bool Space::Model::satisfies_rows(const Assignment& assignment) const {
   if (!rows) return true;
   RowTable::Range range{0, rows->table.rows()};
-  for (std::size_t c = 0; c < rows->columns.size() && range.first < range.second; ++c) {
+  for (std::size_t c = 0; c < rows->columns.size() && range.first < range.second; ++c)
     range = rows->table.narrow(range, c, cell(rows->columns[c], assignment[rows->columns[c]]));
-  }
   return range.first < range.second;
 }
 
@@ -90,13 +87,11 @@ Operand Space::Model::default_operand(std::size_t parameter) const {
 }
 
 void Space::Model::settle_activity(Assignment& assignment) const {
-  for (const auto parameter : activation_order) {
-    if (!is_active(parameter, assignment)) {
+  for (const auto parameter : activation_order)
+    if (!is_active(parameter, assignment))
       assignment[parameter] = Operand();
-    } else if (assignment[parameter].is_nothing()) {
+    else if (assignment[parameter].is_nothing())
       assignment[parameter] = default_operand(parameter);
-    }
-  }
 }
 
 Assignment Space::Model::assignment_of(const Configuration& configuration, std::vector<std::string>& reasons) const {
@@ -128,9 +123,8 @@ Assignment Space::Model::assignment_of(const Configuration& configuration, std::
 
 Configuration Space::Model::configuration_of(const Assignment& assignment) const {
   Configuration::Values values;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  for (std::size_t i = 0; i < parameters.size(); ++i)
     if (!assignment[i].is_nothing()) values.emplace(parameters[i].name, assignment[i].value());
-  }
   return Configuration(std::move(values));
 }
 

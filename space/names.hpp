@@ -17,9 +17,8 @@ template <class Enum>
 
 template <class Enum>
 [[nodiscard]] constexpr std::optional<Enum> named(std::string_view text, std::span<const std::string_view> table) {
-  for (std::size_t i = 0; i < table.size(); ++i) {
+  for (std::size_t i = 0; i < table.size(); ++i)
     if (table[i] == text) return static_cast<Enum>(i);
-  }
   return std::nullopt;
 }
 

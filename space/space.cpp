@@ -37,9 +37,8 @@ std::set<std::uint64_t> reachable(const Parameter& parameter, std::uint64_t pres
       for (std::uint64_t i = 0; i < count; ++i) result.insert(i);
     } else {
       // Halves and rests apart: (count - 1) * i would overflow.
-      for (std::uint64_t i = 0; i < kSpread; ++i) {
+      for (std::uint64_t i = 0; i < kSpread; ++i)
         result.insert((count - 1) / (kSpread - 1) * i + (count - 1) % (kSpread - 1) * i / (kSpread - 1));
-      }
     }
   }
   if (present > 0) result.insert(present - 1);
@@ -51,9 +50,8 @@ std::set<std::uint64_t> reachable(const Parameter& parameter, std::uint64_t pres
 std::set<double> reachable_numbers(const Parameter& parameter, double present, Reach reach) {
   std::set<double> result;
   const double unit = parameter.to_unit(present);
-  for (int i = 0; i <= kRealSteps && reach == Reach::All; ++i) {
+  for (int i = 0; i <= kRealSteps && reach == Reach::All; ++i)
     result.insert(parameter.real_from_unit(static_cast<double>(i) / kRealSteps));
-  }
   if (reach == Reach::Adjacent) {
     result.insert(parameter.real_from_unit(unit - 1.0 / kRealSteps));
     result.insert(parameter.real_from_unit(unit + 1.0 / kRealSteps));
@@ -65,13 +63,11 @@ std::set<double> reachable_numbers(const Parameter& parameter, double present, R
 std::vector<Operand> alternatives(const Space::Model& model, std::size_t index, Operand present, Reach reach) {
   const auto& parameter = model.parameters[index];
   std::vector<Operand> result;
-  if (parameter.is_real()) {
+  if (parameter.is_real())
     for (const auto number : reachable_numbers(parameter, present.real(), reach)) result.push_back(Operand::of(number));
-  } else {
-    for (const auto i : reachable(parameter, *parameter.index_of(present.value()), reach)) {
+  else
+    for (const auto i : reachable(parameter, *parameter.index_of(present.value()), reach))
       result.push_back(model.operand(index, i));
-    }
-  }
   return result;
 }
 
@@ -134,9 +130,8 @@ Configuration Space::normalise(const Configuration& configuration) const {
         value = parameter.round(number.number());
       }
     }
-    if (parameter.contains(value)) {
+    if (parameter.contains(value))
       assignment[index] = parameter.is_real() ? Operand::of(value) : model_->operand(index, *parameter.index_of(value));
-    }
     result.set(parameter.name, std::move(value));
   }
   return result;
@@ -181,18 +176,16 @@ Enumerator Space::enumerate() const {
 
 bool Space::for_each(const std::function<bool(const Configuration&)>& visit) const {
   auto all = enumerate();
-  while (const auto configuration = all.next()) {
+  while (const auto configuration = all.next())
     if (!visit(*configuration)) return false;
-  }
   return true;
 }
 
 nlohmann::json Space::to_json() const {
   nlohmann::json document = {{"parameters", nlohmann::json::array()}, {"constraints", nlohmann::json::array()}};
   for (const auto& parameter : model_->parameters) document["parameters"].push_back(parameter.to_json());
-  for (const auto& constraint : model_->constraints) {
+  for (const auto& constraint : model_->constraints)
     document["constraints"].push_back({{"require", constraint.require}, {"because", constraint.because}});
-  }
   if (model_->rows) document["rows"] = rows_to_json(*model_);
   return document;
 }
@@ -272,10 +265,9 @@ void append_with_conditions(const Space::Model& model, std::size_t parameter, st
                             std::vector<std::size_t>& order) {
   if (done[parameter]) return;
   done[parameter] = true;
-  if (const auto& activity = model.activity[parameter]) {
+  if (const auto& activity = model.activity[parameter])
     for (const auto mentioned : activity->expression().mentions())
       append_with_conditions(model, mentioned, done, order);
-  }
   order.push_back(parameter);
 }
 

@@ -93,9 +93,8 @@ class Resolver {
     if (domain.logarithmic && *lower <= 0) return fail("/range/0", "a logarithmic range begins above 0");
     const auto distance = static_cast<std::uint64_t>(*upper) - static_cast<std::uint64_t>(*lower);
     const auto count = distance / static_cast<std::uint64_t>(*step);
-    if (count >= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    if (count >= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
       return fail("/range", "the range has more than 2⁶³ values");
-    }
     parameter_.lower = *lower;
     parameter_.step = *step;
     parameter_.steps = count + 1;
@@ -189,9 +188,8 @@ class Resolver {
       return whole && parameter_.contains(*whole) ? std::optional<Value>(*whole) : std::nullopt;
     }
     if (std::holds_alternative<bool>(value)) return std::nullopt;
-    for (const auto& each : parameter_.values) {
+    for (const auto& each : parameter_.values)
       if (!std::holds_alternative<bool>(each) && equals(Operand::of(each), Operand::of(value))) return each;
-    }
     return std::nullopt;
   }
 
@@ -256,9 +254,8 @@ class Creator {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       const auto path = fmt::format("/parameters/{}", i);
       model_->parameters.push_back(resolve_parameter(specs_[i], path, facts_, errors));
-      if (!model_->by_name.emplace(specs_[i].name, i).second) {
+      if (!model_->by_name.emplace(specs_[i].name, i).second)
         fail(path + "/name", fmt::format("there is another parameter '{}'", specs_[i].name));
-      }
     }
   }
 
@@ -289,9 +286,8 @@ class Creator {
       const auto path = fmt::format("/constraints/{}", i);
       model_->constraints.push_back(spec);
       if (spec.because.empty()) fail(path + "/because", "a constraint needs a sentence that explains it");
-      if (auto expression = parse(spec.require, path + "/require")) {
+      if (auto expression = parse(spec.require, path + "/require"))
         model_->requirements.emplace_back(std::move(*expression));
-      }
     }
   }
 
@@ -315,9 +311,8 @@ class Creator {
     }
     state_[parameter] = State::Open;
     bool sound = true;
-    if (const auto& activity = model_->activity[parameter]) {
+    if (const auto& activity = model_->activity[parameter])
       for (const auto mentioned : activity->expression().mentions()) sound = visit(mentioned) && sound;
-    }
     state_[parameter] = State::Done;
     model_->activation_order.push_back(parameter);
     path_.pop_back();
@@ -326,9 +321,8 @@ class Creator {
 
   void report_cycle(std::size_t parameter) {
     std::string circle;
-    for (auto at = std::ranges::find(path_, parameter); at != path_.end(); ++at) {
+    for (auto at = std::ranges::find(path_, parameter); at != path_.end(); ++at)
       circle += (circle.empty() ? "" : " → ") + model_->parameters[*at].name;
-    }
     fail(fmt::format("/parameters/{}/active_if", parameter), "the conditions of activity form a circle: " + circle);
   }
 

@@ -16,12 +16,8 @@ namespace {
 const char* write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written < 0) {
-      return std::strerror(errno);
-    }
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return std::strerror(errno);
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return ::fsync(descriptor) == 0 ? nullptr : std::strerror(errno);
@@ -36,23 +32,17 @@ std::expected<void, std::string> write_file(const std::filesystem::path& file, s
   std::error_code error;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   std::filesystem::create_directories(folder, error);
-  if (error) {
-    return failure(error.message().c_str());
-  }
+  if (error) return failure(error.message().c_str());
   std::string name = (folder / ("." + file.filename().string() + ".XXXXXX")).string();
   const int descriptor = ::mkstemp(name.data());
-  if (descriptor < 0) {
-    return failure(std::strerror(errno));
-  }
+  if (descriptor < 0) return failure(std::strerror(errno));
   // mkstemp gives 0600; umask can only be read by setting it.
   const mode_t mask = ::umask(022);
   ::umask(mask);
   const mode_t mode = (executable ? mode_t{0755} : mode_t{0644}) & ~mask;
   const char* problem = ::fchmod(descriptor, mode) != 0 ? std::strerror(errno) : write_all(descriptor, text);
   ::close(descriptor);
-  if (problem == nullptr && ::rename(name.c_str(), file.c_str()) != 0) {
-    problem = std::strerror(errno);
-  }
+  if (problem == nullptr && ::rename(name.c_str(), file.c_str()) != 0) problem = std::strerror(errno);
   if (problem != nullptr) {
     ::unlink(name.c_str());
     return failure(problem);

@@ -125,9 +125,8 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
   steps.finish(OutputSteps::Clock::now());
   if (!ended_well(*end)) return end_as(*end);
   if (rule.reads_total()) {
-    if (!steps.total_seconds()) {
+    if (!steps.total_seconds())
       return say_failed(events, "no line of its output says how long it took: none matches " + options.pattern);
-    }
     events.phase_end(phase);
     return say_process(*end, steps.total_seconds(), events);
   }
@@ -195,11 +194,10 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
   plan.environment["NOCTURNE_STEPS_EVENTS"] = events_file.string();
   plan.environment["NOCTURNE_STEPS_PID_FILE"] = pid_file.string();
   plan.environment["NOCTURNE_STEPS_PER_SAMPLE"] = std::to_string(request.steps_per_sample);
-  if (request.turns) {
+  if (request.turns)
     plan.environment["NOCTURNE_STEPS_TURNS"] = *request.turns;
-  } else {
+  else
     plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(wanted);
-  }
   // The clock that Python's time.monotonic() reads.
   plan.environment["NOCTURNE_STEPS_BEGAN_NS"] =
       std::to_string(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());

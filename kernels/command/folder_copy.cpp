@@ -73,17 +73,16 @@ void copy_below(const fs::path& from, const fs::path& to, const CopyRules& rules
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     const fs::path copy = to / entry.path().filename();
     if (entry.path() == rules.left_out) continue;
-    if (is_shared(entry.path(), rules)) {
+    if (is_shared(entry.path(), rules))
       fs::create_directory_symlink(entry.path(), copy);
-    } else if (entry.is_symlink()) {
+    else if (entry.is_symlink())
       fs::copy_symlink(entry.path(), copy);
-    } else if (entry.is_directory()) {
+    else if (entry.is_directory())
       copy_below(entry.path(), copy, rules, refused);
-    } else if (entry.is_regular_file()) {
+    else if (entry.is_regular_file())
       duplicate_file(entry.path(), copy);
-    } else {
+    else
       refused.push_back(entry.path());
-    }
   }
   copy_attributes(from, to);
 }

@@ -18,9 +18,8 @@ constexpr std::array<std::string_view, 8> kGroups = {
 /// "1,234.5" as people print it is 1234.5.
 std::optional<double> number_in(std::string_view text) {
   std::string plain;
-  for (const char c : text) {
+  for (const char c : text)
     if (c != ',') plain += c;
-  }
   double value = 0;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);
   if (error != std::errc() || end != plain.data() + plain.size()) return std::nullopt;

@@ -48,9 +48,8 @@ void set_option(const std::string& name, const std::string& word, Options& optio
 
 void check_view(const Options& options) {
   const ViewPlan& view = options.view;
-  if (view.kind == ViewKind::None && (view.watch_outside || !view.shares.empty())) {
+  if (view.kind == ViewKind::None && (view.watch_outside || !view.shares.empty()))
     throw std::runtime_error("--share and --watch-outside belong to a --view");
-  }
 }
 
 }  // namespace
@@ -107,9 +106,8 @@ Options read_options(const std::vector<std::string>& arguments) {
   if (dashes == arguments.end()) throw std::runtime_error("there is no command: it stands behind '--'");
   std::vector<std::string> words(dashes + 1, arguments.end());
   const std::size_t count = words.size();
-  if (count < 4 || words[count - 4] != "--request" || words[count - 2] != "--events") {
+  if (count < 4 || words[count - 4] != "--request" || words[count - 2] != "--events")
     throw std::runtime_error("the last words have to be --request FILE --events FILE");
-  }
   options.request = words[count - 3];
   options.events = words[count - 1];
   words.resize(count - 4);
@@ -117,9 +115,8 @@ Options read_options(const std::vector<std::string>& arguments) {
     throw std::runtime_error("there is no command between '--' and --request");
   options.command = std::move(words);
   check_view(options);
-  if ((options.timing == Timing::Pattern) == options.pattern.empty()) {
+  if ((options.timing == Timing::Pattern) == options.pattern.empty())
     throw std::runtime_error("--time pattern and --pattern go together");
-  }
   return options;
 }
 

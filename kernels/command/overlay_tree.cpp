@@ -51,9 +51,8 @@ void make_mount_point(const fs::path& place, bool folder) {
 nlohmann::json to_json(const OverlayState& state) {
   nlohmann::json json = {
       {"layers", nlohmann::json::array()}, {"built", nlohmann::json::array()}, {"notes", state.notes}};
-  for (const Layer& layer : state.layers) {
+  for (const Layer& layer : state.layers)
     json["layers"].push_back({{"target", layer.target.string()}, {"upper", layer.upper.string()}});
-  }
   for (const BuiltFolder& built : state.built) {
     json["built"].push_back({{"target", built.target.string()},
                              {"place", built.place.string()},
@@ -133,9 +132,8 @@ void OverlayTree::cover_file(const fs::path& real, BuiltFolder& built, const Cov
     built.copied.push_back(real.filename().string());
     return;
   }
-  if (changeable && coverage.whole) {
+  if (changeable && coverage.whole)
     throw std::runtime_error("'" + real.string() + "' is too large to be copied for each run");
-  }
   make_mount_point(place, false);
   if (changeable) return show_unwatched(real, place, "too large to be copied");
   show(real, place);
@@ -151,9 +149,8 @@ void OverlayTree::overlay(const fs::path& real, const fs::path& place) {
   const HeldFolder lower(real), writes(upper), spare(work);
   const std::string options =
       "userxattr,lowerdir=" + lower.name() + ",upperdir=" + writes.name() + ",workdir=" + spare.name();
-  if (::mount("overlay", place.c_str(), "overlay", 0, options.c_str()) != 0) {
+  if (::mount("overlay", place.c_str(), "overlay", 0, options.c_str()) != 0)
     give_up("no overlay over '" + real.string() + "'");
-  }
   ::chmod((spare.name() + "/work").c_str(), 0700);  // 0 as the kernel makes it: this user could not remove it
   state_.layers.push_back({.target = real, .upper = upper});
 }
@@ -176,9 +173,8 @@ void enter_namespace() {
 }
 
 void show(const fs::path& real, const fs::path& place) {
-  if (::mount(real.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+  if (::mount(real.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     give_up("'" + real.string() + "' cannot be shown");
-  }
 }
 
 HeldFolder::HeldFolder(const fs::path& path) : number_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
@@ -190,9 +186,8 @@ HeldFolder::~HeldFolder() {
 }
 
 void HeldFolder::show_alone(const fs::path& place) const {
-  if (::mount(name().c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+  if (::mount(name().c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0)
     give_up("'" + place.string() + "' cannot be shown");
-  }
 }
 
 void change_root(const fs::path& root) {

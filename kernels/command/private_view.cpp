@@ -70,9 +70,8 @@ void cover_folder(const ViewPlan& plan, const fs::path& root, OverlayTree& tree)
   for (const fs::path& share : plan.shares) shares.emplace_back(share);
   const HeldFolder run(plan.run);
   tree.cover(plan.folder, below_root(plan.folder), {.whole = true, .copied_bytes = plan.limit_bytes});
-  for (std::size_t place = 0; place < shares.size(); ++place) {
+  for (std::size_t place = 0; place < shares.size(); ++place)
     if (needs_showing(plan.shares[place], plan)) show(shares[place].name(), below_root(plan.shares[place]));
-  }
   if (needs_showing(plan.run, plan)) run.show_alone(below_root(plan.run));
 }
 
@@ -161,9 +160,8 @@ fs::path foreign_in(const fs::path& folder) {
   int left = 10'000;
   std::error_code unreadable;
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, unreadable);
-  for (; !unreadable && entry != fs::recursive_directory_iterator() && left > 0; entry.increment(unreadable), --left) {
+  for (; !unreadable && entry != fs::recursive_directory_iterator() && left > 0; entry.increment(unreadable), --left)
     if (is_foreign(entry->path())) return entry->path();
-  }
   return {};
 }
 
@@ -182,9 +180,8 @@ void make_copy(ViewPlan& plan) {
 
 /// "temporary" and "cache": what nobody keeps, and what is made again. Who trains in /tmp keeps files there.
 std::string_view kind_of(const fs::path& path, const fs::path& folder) {
-  for (const char* scratch : {"/tmp", "/var/tmp"}) {
+  for (const char* scratch : {"/tmp", "/var/tmp"})
     if (is_within(path, scratch) && !is_within(folder, scratch)) return "temporary";
-  }
   const char* home = std::getenv("HOME");
   const char* caches = std::getenv("XDG_CACHE_HOME");
   if (caches != nullptr && *caches == '/' && is_within(path, caches)) return "cache";
@@ -273,9 +270,8 @@ void settle(ViewPlan& plan) {
   const std::string refusal = refusal_of_overlay(plan);
   if (!refusal.empty()) plan.notes.push_back("this system allows no overlay: " + refusal);
   const fs::path foreign = refusal.empty() ? foreign_in(plan.folder) : fs::path();
-  if (!foreign.empty()) {
+  if (!foreign.empty())
     plan.notes.push_back("'" + foreign.string() + "' belongs to another user or group: no overlay lets it be changed");
-  }
   plan.kind = ViewKind::Copy;
   if (!refusal.empty()) return make_copy(plan);
   try {

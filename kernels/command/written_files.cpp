@@ -53,11 +53,10 @@ void add_below(const fs::path& folder, const fs::path& target, WrittenFiles& fil
 }
 
 void add_entry(const fs::path& place, const fs::path& target, WrittenFiles& files) {
-  if (fs::is_directory(fs::symlink_status(place))) {
+  if (fs::is_directory(fs::symlink_status(place)))
     add_below(place, target, files);
-  } else {
+  else
     files.push_back({.path = target, .bytes = bytes_of(place)});
-  }
 }
 
 void add_built(const BuiltFolder& built, WrittenFiles& files) {
@@ -69,11 +68,10 @@ void add_built(const BuiltFolder& built, WrittenFiles& files) {
   const std::set<std::string> copied(built.copied.begin(), built.copied.end());
   for (const std::string& name : built.known) {
     const fs::path place = built.place / name, target = built.target / name;
-    if (!is_there(place)) {
+    if (!is_there(place))
       files.push_back({.path = target, .deleted = true});
-    } else if (copied.contains(name) && differs(place, target)) {
+    else if (copied.contains(name) && differs(place, target))
       add_entry(place, target, files);
-    }
   }
 }
 
@@ -83,11 +81,10 @@ void compare(const fs::path& copy, const fs::path& folder, const std::vector<fs:
     const fs::path original = folder / entry.path().filename();
     const bool is_folder = !entry.is_symlink() && entry.is_directory();
     if (is_left_out(original)) continue;
-    if (is_folder && fs::is_directory(fs::symlink_status(original))) {
+    if (is_folder && fs::is_directory(fs::symlink_status(original)))
       compare(entry.path(), original, left_out, files);
-    } else if (differs(entry.path(), original)) {
+    else if (differs(entry.path(), original))
       add_entry(entry.path(), original, files);
-    }
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const bool gone = !is_there(copy / entry.path().filename());

@@ -52,9 +52,8 @@ int probe() {
 
 bool all_right(const nlohmann::json& gpus) {
   for (const auto& gpu : gpus) {
-    for (const auto& measurement : gpu.at("measurements")) {
+    for (const auto& measurement : gpu.at("measurements"))
       if (!measurement.value("right", true)) return false;
-    }
   }
   return true;
 }

@@ -11,9 +11,8 @@ constexpr double kLongestSurvey = 600;
 double seconds(const std::string& option, const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0 || value > kLongestSurvey) {
+  if (end == text.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0 || value > kLongestSurvey)
     throw UsageError(option + " " + text + ": a number above 0 and at most 600 is expected");
-  }
   return value;
 }
 
@@ -60,9 +59,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   worker::read_arguments(arguments, options, flags(), valued_options());
   if (worker::are_served(options.request_path, options.events_path)) options.command = Command::Serve;
   if (options.request.data == "synthetic") options.request.accuracy = false;  // it has no test images
-  if (options.command == Command::Train && options.request.data != "synthetic" && options.request.data_folder.empty()) {
+  if (options.command == Command::Train && options.request.data != "synthetic" && options.request.data_folder.empty())
     throw UsageError("--train needs --folder FOLDER with the data set, or --data synthetic");
-  }
   return options;
 }
 

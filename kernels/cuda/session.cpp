@@ -55,9 +55,8 @@ protocol::InitialState state_of(const DeviceTrainer& trainer, const Weights& wei
     state.tensors.push_back({.name = tensor.name, .shape = tensor.shape, .values = weights[i]});
   }
   const auto count = static_cast<std::int64_t>(visits.size());
-  for (std::int64_t first = 0; first < count; first += batch) {
+  for (std::int64_t first = 0; first < count; first += batch)
     state.batches.emplace_back(visits.begin() + first, visits.begin() + std::min(first + batch, count));
-  }
   return state;
 }
 
@@ -98,9 +97,8 @@ class Session {
     reporter_.hello();
     const networks::Network& network = worker::known_network(request_.network);
     const Settings settings = read_settings(request_.configuration);
-    if (settings.fusion == Fusion::Auto && !can_fuse()) {
+    if (settings.fusion == Fusion::Auto && !can_fuse())
       throw worker::Unsupported("fusion = auto: this nocturne-cudnn was built where there was no cudnn-frontend");
-    }
     options_ = {.settings = settings,
                 .seed = request_.seed,
                 .steps = request_.gate ? request_.gate->steps : worker::steps_asked_for(request_),
@@ -108,20 +106,18 @@ class Session {
                 .label_smoothing = request_.label_smoothing,
                 .dropout = !request_.gate,
                 .loss_scale = request_.gate ? kGateScale : kFirstScale};
-    if (request_.accuracy && request_.data == "synthetic") {
+    if (request_.accuracy && request_.data == "synthetic")
       throw worker::Unsupported("the data set synthetic has no test images: accuracy cannot be told");
-    }
     facts_ = in_phase(reporter_, "import", [&] { return open_device(); });
     const std::unique_ptr<data::BatchSource> source = in_phase(reporter_, "data", [&] { return open_data(network); });
     options_.initial = initial_ ? &*initial_ : nullptr;
     trainer_ = in_phase(reporter_, "compile",
                         [&] { return std::make_unique<DeviceTrainer>(network, options_, *source, facts_); });
     reporter_.ready(ready_fields());
-    if (request_.gate) {
+    if (request_.gate)
       run_gate(request_, *trainer_, visits_, reporter_);
-    } else {
+    else
       train();
-    }
     device_bytes_ = trainer_->device_bytes();
     trainer_.reset();  // before the data it reads
   }
@@ -155,9 +151,8 @@ class Session {
   std::unique_ptr<data::BatchSource> open_data(const networks::Network& network) {
     auto source = data::open_batches(source_options(network, data::Split::Train));
     const std::int64_t batch = options_.settings.batch;
-    if (const auto reason = too_large(facts_, memory_need(network, options_.settings, 0).total())) {
+    if (const auto reason = too_large(facts_, memory_need(network, options_.settings, 0).total()))
       throw worker::OutOfDeviceMemory(*reason);
-    }
     if (!request_.gate) return source;
     if (request_.initial) initial_ = protocol::read_initial_state(*request_.initial);
     visits_ = worker::gate_visits(request_, batch, source->count(), initial_ ? &*initial_ : nullptr);

@@ -87,18 +87,16 @@ std::string folder_of(const std::string& folder, Split split) {
   if (folder.empty()) throw DataError("the folder of images is not named");
   std::string inner = folder + (split == Split::Train ? "/train" : "/val");
   if (has_classes(inner)) return inner;
-  if (split == Split::Test) {
+  if (split == Split::Test)
     throw UnsupportedData(folder + ": there is no folder 'val' with a folder for each class: accuracy cannot be told");
-  }
   return folder;
 }
 
 /// Names of the folders in FOLDER, in the order of their bytes: the classes. Throws DataError where there is none.
 std::vector<std::string> classes_in(const std::string& folder) {
   std::vector<std::string> names = names_in(folder, true);
-  if (names.empty()) {
+  if (names.empty())
     throw DataError(folder + ": there is no class in it: each class is a folder of its own with JPEGs");
-  }
   return names;
 }
 
@@ -108,9 +106,8 @@ FileList FileList::read(const std::string& folder, const std::vector<std::string
   list.folders_.resize(classes.size());
   for (const std::string& name : classes_in(folder)) {
     const auto found = std::ranges::lower_bound(classes, name);
-    if (found == classes.end() || *found != name) {
+    if (found == classes.end() || *found != name)
       throw DataError(folder + "/" + name + ": there is no class of this name to train with");
-    }
     list.add_class(folder + "/" + name, static_cast<std::int32_t>(found - classes.begin()), skip_broken);
   }
   return list;
@@ -134,9 +131,8 @@ void FileList::add_class(const std::string& folder, std::int32_t label, bool ski
     labels_.push_back(label);
   }
   if (labels_.size() == before) throw DataError(folder + ": there is no JPEG in it");
-  if (labels_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+  if (labels_.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     throw DataError(folder + ": with it there are more than 2147483647 images");
-  }
 }
 
 std::string FileList::path(std::int64_t index) const {
@@ -211,9 +207,8 @@ class ImageFolder final : public ImageSource {
 }  // namespace
 
 std::unique_ptr<ImageSource> open_image_folder(const SourceOptions& options) {
-  if (!can_decode_jpeg()) {
+  if (!can_decode_jpeg())
     throw UnsupportedData("data = folder: this worker was built without libjpeg-turbo, which decodes images");
-  }
   if (options.image.channels != 3) {
     throw UnsupportedData("data = folder: its images have 3 channels, the network reads " +
                           std::to_string(options.image.channels));

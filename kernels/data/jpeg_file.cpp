@@ -101,9 +101,8 @@ class JpegDecoder {
 
 // The scale whose crop still has a pixel for each that is asked for. Sizes between these take a slow path.
 unsigned smallest_scale(const Crop& crop, std::int64_t width, std::int64_t height) {
-  for (const unsigned eighths : {1U, 2U, 4U}) {
+  for (const unsigned eighths : {1U, 2U, 4U})
     if (crop.width * eighths >= 8 * width && crop.height * eighths >= 8 * height) return eighths;
-  }
   return 8;
 }
 

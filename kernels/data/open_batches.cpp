@@ -97,9 +97,8 @@ class PrefetchedBatches final : public SteppedSource {
       place.images.resize(batch);
       if (!this->images().stored()) place.room.resize(batch * static_cast<std::size_t>(image_bytes()));
     }
-    for (int i = 0; i < this->options().threads; ++i) {
+    for (int i = 0; i < this->options().threads; ++i)
       threads_.emplace_back([this](const std::stop_token& stop) { make_ahead(stop); });
-    }
   }
   ~PrefetchedBatches() override {
     for (std::jthread& thread : threads_) thread.request_stop();  // all at once; then each is waited for
@@ -206,9 +205,8 @@ void check(const SourceOptions& options) {
   refuse("batch", options.batch, 1, std::int64_t{1} << 20);
   refuse("data_threads", options.threads, 0, kMostDataThreads);
   refuse("prefetch", options.prefetch, 1, kMostPrefetch);
-  if (options.image.elements() < 1 || options.classes < 1) {
+  if (options.image.elements() < 1 || options.classes < 1)
     throw std::logic_error("open_batches: the network's image and classes are not given");
-  }
 }
 
 }  // namespace
@@ -223,9 +221,8 @@ std::unique_ptr<BatchSource> open_batches(SourceOptions options) {
   check(options);
   for (const DataSet& each : kDataSets) {
     if (each.name != options.data) continue;
-    if (options.split == Split::Test && options.data == "synthetic") {
+    if (options.split == Split::Test && options.data == "synthetic")
       throw UnsupportedData("the data set synthetic has no test images: accuracy cannot be told");
-    }
     std::unique_ptr<ImageSource> images = each.open(options);
     return options.threads > 0 ? prefetch_batches(std::move(images), std::move(options))
                                : gather_batches(std::move(images), std::move(options));

@@ -108,9 +108,8 @@ void resample(const Picture& from, const Region& region, std::int64_t width, std
   const std::int64_t values = kChannels * width, first = lines.front().first;
   const std::int64_t end = lines.back().first + std::ssize(lines.back().weights);
   rows.resize(static_cast<std::size_t>((end - first + 1) * values));  // the last one is where a line is summed
-  for (std::int64_t line = first; line < end; ++line) {
+  for (std::int64_t line = first; line < end; ++line)
     across(from.pixels + line * kChannels * from.width, columns, rows.data() + (line - first) * values);
-  }
   float* sum = rows.data() + (end - first) * values;
   for (std::int64_t y = 0; y < height; ++y) {
     const Taps& taps = lines[static_cast<std::size_t>(y)];

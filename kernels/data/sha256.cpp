@@ -65,9 +65,8 @@ std::string sha256(std::span<const std::uint8_t> data) {
   for (std::size_t i = 0; i < length; i += kBlock) absorb(state, tail.data() + i);
 
   std::string text;
-  for (const std::uint32_t word : state) {
+  for (const std::uint32_t word : state)
     for (int shift = 28; shift >= 0; shift -= 4) text.push_back("0123456789abcdef"[(word >> shift) & 15U]);
-  }
   return text;
 }
 

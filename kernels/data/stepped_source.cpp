@@ -81,11 +81,9 @@ Schedule::Batch Schedule::next() noexcept {
 SteppedSource::SteppedSource(std::unique_ptr<ImageSource> images, SourceOptions options)
     : options_(std::move(options)), images_(std::move(images)) {
   const std::int64_t count = images_->count();
-  for (const std::int32_t visit : options_.visits) {
-    if (visit < 0 || visit >= count) {
+  for (const std::int32_t visit : options_.visits)
+    if (visit < 0 || visit >= count)
       throw DataError("image " + std::to_string(visit) + " is asked for, the data set has " + std::to_string(count));
-    }
-  }
   epoch_ = {.examples = options_.visits.empty() ? count : std::ssize(options_.visits),
             .batch = options_.batch,
             .partial = options_.partial_batch};
@@ -101,11 +99,10 @@ SteppedSource::SteppedSource(std::unique_ptr<ImageSource> images, SourceOptions 
 
 void SteppedSource::for_each_part(std::int64_t count,
                                   const std::function<void(std::int64_t, std::int64_t)>& part) const {
-  if (options_.for_each_part) {
+  if (options_.for_each_part)
     options_.for_each_part(count, part);
-  } else {
+  else
     part(0, count);
-  }
 }
 
 // write(image, n) puts the image to the n-th place.

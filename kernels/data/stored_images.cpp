@@ -63,16 +63,13 @@ std::unique_ptr<ImageSource> read_mnist(const SourceOptions& options) {
   const auto& dimensions = images.dimensions;
   const networks::Shape& shape = options.image;
   const std::string where = options.folder + "/" + prefix + ": ";
-  if (labels.dimensions.size() != 1 || dimensions.size() != 3 || dimensions[0] != labels.count) {
+  if (labels.dimensions.size() != 1 || dimensions.size() != 3 || dimensions[0] != labels.count)
     throw DataError(where + "images and labels do not belong together");
-  }
-  if (shape != networks::Shape{1, dimensions[1], dimensions[2]} || labels.count == 0) {
+  if (shape != networks::Shape{1, dimensions[1], dimensions[2]} || labels.count == 0)
     throw DataError(where + "the images have not the shape that the network reads");
-  }
   std::vector<std::int32_t> known(labels.values, labels.values + labels.count);
-  if (std::ranges::any_of(known, [&](std::int32_t label) { return label >= options.classes; })) {
+  if (std::ranges::any_of(known, [&](std::int32_t label) { return label >= options.classes; }))
     throw DataError(where + "there is a label that is no class of the network");
-  }
   const std::uint8_t* values = images.values;
   const auto owner = std::make_shared<IdxArray>(std::move(images));
   return std::make_unique<StoredImages>(labels.count, shape, std::shared_ptr<const std::uint8_t>(owner, values),

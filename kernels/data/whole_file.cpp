@@ -18,9 +18,8 @@ void read_whole_file(const std::string& path, std::vector<std::uint8_t>& bytes) 
   std::ifstream file(path, std::ios::binary);
   if (!file) throw DataError(path + ": cannot be opened: " + std::strerror(errno));
   bytes.resize(static_cast<std::size_t>(size));
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size))) {
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))
     throw DataError(path + ": cannot be read");
-  }
 }
 
 }  // namespace nocturne::data

@@ -16,9 +16,8 @@ double halve_and_add(std::int64_t iterations, float one) {
   std::array<float, kLanes> x;
   x.fill(one);
   const float half = one / 2;
-  for (std::int64_t i = 0; i < iterations; ++i) {
+  for (std::int64_t i = 0; i < iterations; ++i)
     for (float& lane : x) lane = lane * half + one;
-  }
   double sum = 0;
   for (const float lane : x) sum += static_cast<double>(lane);
   return sum;
@@ -42,9 +41,8 @@ __attribute__((target("avx2,fma"))) double run_avx2(std::int64_t iterations, flo
   __m256 x[kAccumulators];
   for (auto& accumulator : x) accumulator = _mm256_set1_ps(one);
   const __m256 half = _mm256_set1_ps(one / 2), addend = _mm256_set1_ps(one);
-  for (std::int64_t i = 0; i < iterations; ++i) {
+  for (std::int64_t i = 0; i < iterations; ++i)
     for (auto& accumulator : x) accumulator = _mm256_fmadd_ps(accumulator, half, addend);
-  }
   double sum = 0;
   for (const auto& accumulator : x) {
     alignas(32) float lanes[8];
@@ -68,9 +66,8 @@ __attribute__((target("avx512f"))) double run_avx512f(std::int64_t iterations, f
   __m512 x[kAccumulators];
   for (auto& accumulator : x) accumulator = _mm512_set1_ps(one);
   const __m512 half = _mm512_set1_ps(one / 2), addend = _mm512_set1_ps(one);
-  for (std::int64_t i = 0; i < iterations; ++i) {
+  for (std::int64_t i = 0; i < iterations; ++i)
     for (auto& accumulator : x) accumulator = _mm512_fmadd_ps(accumulator, half, addend);
-  }
   return sum_of(x);
 }
 
@@ -80,9 +77,8 @@ __attribute__((target("avx512f,avx512bf16"))) double run_avx512_bf16(std::int64_
   for (auto& accumulator : x) accumulator = _mm512_setzero_ps();
   const __m512 ones = _mm512_set1_ps(one);
   const __m512bh factor = _mm512_cvtne2ps_pbh(ones, ones);
-  for (std::int64_t i = 0; i < iterations; ++i) {
+  for (std::int64_t i = 0; i < iterations; ++i)
     for (auto& accumulator : x) accumulator = _mm512_dpbf16_ps(accumulator, factor, factor);
-  }
   return sum_of(x);
 }
 
@@ -99,20 +95,17 @@ double counted(std::int64_t iterations) {
 
 std::vector<ArithmeticKernel> x86_f32_kernels() {
   std::vector<ArithmeticKernel> kernels;
-  if (__builtin_cpu_supports("avx512f")) {
+  if (__builtin_cpu_supports("avx512f"))
     kernels.push_back({"avx512f", 2.0 * 16 * kAccumulators, run_avx512f, all_twos_512});
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     kernels.push_back({"avx2", 2.0 * 8 * kAccumulators, run_avx2, all_twos_256});
-  }
   return kernels;
 }
 
 std::vector<ArithmeticKernel> x86_bf16_kernels() {
   std::vector<ArithmeticKernel> kernels;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bf16")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bf16"))
     kernels.push_back({"avx512_bf16", 2.0 * 32 * kAccumulators, run_avx512_bf16, counted});
-  }
   return kernels;
 }
 

@@ -32,11 +32,10 @@ int run(const std::vector<std::string>& arguments) {
     std::cerr << "nocturne-machine: no figure here has a name in --only; without it all are shown\n";
     return 2;
   }
-  if (options.json) {
+  if (options.json)
     std::cout << to_json(measurements, this_machine()).dump(2) << '\n';
-  } else {
+  else
     print_table(std::cout, measurements);
-  }
   return std::ranges::all_of(measurements, &Measurement::right) ? 0 : 1;
 }
 

@@ -39,9 +39,8 @@ Spread repeat(Seconds budget, const std::function<double()>& once) {
 std::int64_t enough_iterations(std::int64_t fewest, std::int64_t most,
                                const std::function<std::chrono::nanoseconds(std::int64_t)>& once) {
   std::int64_t iterations = fewest;
-  while (seconds_of(once(iterations)) < kRepeat.count() && iterations < most) {
+  while (seconds_of(once(iterations)) < kRepeat.count() && iterations < most)
     iterations = std::min(most, iterations * 2);
-  }
   return iterations;
 }
 

@@ -120,9 +120,8 @@ void TriadArrays::run(float scale, std::int64_t passes) {
 
 bool TriadArrays::is_right(float scale) const {
   const float* a = memory_.get();
-  for (std::size_t i = 0; i < elements_; ++i) {
+  for (std::size_t i = 0; i < elements_; ++i)
     if (a[i] != b_at(i) + scale * c_at(i)) return false;
-  }
   return true;
 }
 

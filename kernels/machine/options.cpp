@@ -10,13 +10,11 @@ namespace {
 
 std::vector<std::string> names_in(const std::string& text) {
   std::vector<std::string> names(1);
-  for (const char letter : text) {
-    if (letter == ',') {
+  for (const char letter : text)
+    if (letter == ',')
       names.emplace_back();
-    } else {
+    else
       names.back().push_back(letter);
-    }
-  }
   return names;
 }
 
@@ -35,9 +33,8 @@ std::variant<Options, std::string> parse_options(const std::vector<std::string>&
       const std::string& text = arguments[++i];
       char* end = nullptr;
       const double seconds = std::strtod(text.c_str(), &end);
-      if (end == text.c_str() || *end != '\0' || !std::isfinite(seconds) || seconds <= 0 || seconds > 3600) {
+      if (end == text.c_str() || *end != '\0' || !std::isfinite(seconds) || seconds <= 0 || seconds > 3600)
         return "--seconds is '" + text + "'; it must be a number above 0 and at most 3600";
-      }
       options.plan.budget = std::chrono::duration<double>(seconds);
     } else if (argument == "--disk") {
       if (i + 1 == arguments.size() || arguments[i + 1].empty()) return "--disk needs a folder";
@@ -45,9 +42,8 @@ std::variant<Options, std::string> parse_options(const std::vector<std::string>&
     } else if (argument == "--only") {
       if (i + 1 == arguments.size()) return "--only needs names of figures";
       options.plan.only = names_in(arguments[++i]);
-      if (std::ranges::find(options.plan.only, std::string()) != options.plan.only.end()) {
+      if (std::ranges::find(options.plan.only, std::string()) != options.plan.only.end())
         return "--only is '" + arguments[i] + "'; it must be names of figures, joined by commas: fma_f32,triad";
-      }
     } else {
       return "unknown option '" + argument + "'; see --help";
     }

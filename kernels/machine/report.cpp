@@ -78,9 +78,8 @@ nlohmann::json to_json(const std::vector<Measurement>& measurements, const Surro
     list.push_back(std::move(entry));
   }
   nlohmann::json caches = nlohmann::json::array();
-  for (const CacheLevel& cache : of.caches) {
+  for (const CacheLevel& cache : of.caches)
     caches.push_back({{"level", cache.level}, {"bytes", cache.bytes}, {"sharers", cache.sharers}});
-  }
   return {{"format", 1},
           {"cpus", of.cpus},
           {"caches", std::move(caches)},

@@ -164,9 +164,8 @@ std::vector<Job> planned_jobs(const SurveyPlan& plan, const std::vector<int>& al
     jobs.push_back({"disk", "the disk below " + plan.disk.string(),
                     [disk = plan.disk](Seconds budget) { return measure_disk(disk, 6 * budget); }});
   }
-  if (!plan.only.empty()) {
+  if (!plan.only.empty())
     std::erase_if(jobs, [&](const Job& job) { return std::ranges::find(plan.only, job.name) == plan.only.end(); });
-  }
   return jobs;
 }
 

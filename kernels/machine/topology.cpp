@@ -44,9 +44,8 @@ std::int64_t parse_size(std::string_view text) {
 
 std::vector<int> common(const std::vector<int>& some, const std::vector<int>& others) {
   std::vector<int> both;
-  for (const int cpu : some) {
+  for (const int cpu : some)
     if (std::ranges::find(others, cpu) != others.end()) both.push_back(cpu);
-  }
   return both;
 }
 

@@ -54,9 +54,8 @@ LayerFigures figures_of(const Layer& layer, const Shape& input) {
 }
 
 std::int64_t position_of(const Network& network, const Layer& reader, std::string_view name) {
-  for (std::size_t i = 0; i < network.layers.size() && &network.layers[i] != &reader; ++i) {
+  for (std::size_t i = 0; i < network.layers.size() && &network.layers[i] != &reader; ++i)
     if (network.layers[i].name == name) return static_cast<std::int64_t>(i);
-  }
   reject(reader, "there is no layer '" + std::string(name) + "' above it");
 }
 
@@ -101,9 +100,8 @@ std::vector<LayerFigures> figures(const Network& network) {
     current.backward_flops = (source < 0 ? 1 : 2) * current.forward_flops;
     all.push_back(current);
   }
-  if (all.empty() || all.back().output != Shape{network.classes, 1, 1}) {
+  if (all.empty() || all.back().output != Shape{network.classes, 1, 1})
     throw std::logic_error("network table: " + std::string(network.name) + " does not end in its classes");
-  }
   return all;
 }
 

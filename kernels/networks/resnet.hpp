@@ -52,10 +52,9 @@ class ResidualRows {
     add_normalised("", '1', shape.stem_outputs, shape.stem_kernel, shape.stem_stride, true);
     if (shape.stem_pool) add("", "pool", {.kind = Kind::MaxPool, .kernel = 3, .stride = 2, .padding = 1});
     channels_ = shape.stem_outputs;
-    for (std::int64_t stage = 0; stage < shape.stages; ++stage) {
+    for (std::int64_t stage = 0; stage < shape.stages; ++stage)
       for (std::int64_t block = 0; block < shape.blocks[static_cast<std::size_t>(stage)]; ++block)
         add_block(stage, block);
-    }
     add("", "average", {.kind = Kind::AveragePool, .kernel = shape.average});
     add("", "dense", {.kind = Kind::Dense, .outputs = shape.classes});
     if (count_ != Rows) throw std::logic_error("a residual network has another number of rows");
@@ -65,9 +64,8 @@ class ResidualRows {
  private:
   constexpr int add(std::string_view prefix, std::string_view name, const Layer& layer) {
     ResidualRow& row = rows_.at(count_);
-    for (const std::string_view part : {prefix, name}) {
+    for (const std::string_view part : {prefix, name})
       for (const char each : part) row.name.at(row.name_length++) = each;
-    }
     row.layer = layer;
     return static_cast<int>(count_++);
   }
@@ -104,9 +102,8 @@ class ResidualRows {
       body = add_normalised(prefix, '2', outputs, 3, 1, false);
     }
     int past = input;
-    if (channels_ != outputs || stride != 1) {
+    if (channels_ != outputs || stride != 1)
       past = add_normalised(prefix, shape_.bottleneck ? '4' : '3', outputs, 1, stride, false, input);
-    }
     ResidualRow& sum = rows_.at(static_cast<std::size_t>(add(prefix, "add", {.kind = Kind::Add, .relu = true})));
     sum.input = body;
     sum.input2 = past;

@@ -32,18 +32,15 @@ constexpr std::array kNames = {
 
 bool equal_ignoring_case(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (std::tolower(static_cast<unsigned char>(left[i])) != std::tolower(static_cast<unsigned char>(right[i]))) {
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (std::tolower(static_cast<unsigned char>(left[i])) != std::tolower(static_cast<unsigned char>(right[i])))
       return false;
-    }
-  }
   return true;
 }
 
 const Name* find(std::string_view name) {
-  for (const Name& known : kNames) {
+  for (const Name& known : kNames)
     if (equal_ignoring_case(known.name, name)) return &known;
-  }
   return nullptr;
 }
 
@@ -71,9 +68,8 @@ void cap_instruction_set(std::string_view name) {
 
 std::string effective_instruction_set() {
   const auto effective = dnnl_get_effective_cpu_isa();
-  for (const Name& known : kNames) {
+  for (const Name& known : kNames)
     if (known.value == effective && effective != dnnl_cpu_isa_default) return std::string(known.name);
-  }
   return effective == dnnl_cpu_isa_default ? "GENERIC" : "set " + std::to_string(static_cast<unsigned>(effective));
 }
 

@@ -103,9 +103,8 @@ void take_workload(protocol::Request& request) {
   }
   if (request.data == "synthetic" && !request.data_folder.empty()) request.data = "folder";
   if (request.data == "synthetic") request.accuracy = false;  // of noise
-  if (request.data == "mnist" && request.data_folder.empty()) {
+  if (request.data == "mnist" && request.data_folder.empty())
     throw UsageError("--train needs --data FOLDER (train-images-idx3-ubyte.gz, …, SHA256SUMS)");
-  }
 }
 
 }  // namespace

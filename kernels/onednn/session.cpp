@@ -72,13 +72,11 @@ UpdateRule rule_of(const protocol::Request& request) {
 Settings import_settings(const protocol::Request& request) {
   const Settings settings = read_settings(request.configuration);
   static_cast<void>(rule_of(request));
-  if (request.accuracy && request.data == "synthetic") {
+  if (request.accuracy && request.data == "synthetic")
     throw Unsupported("the data set synthetic has no test images: accuracy cannot be told");
-  }
   apply(settings);
-  if (settings.precision == Precision::Bf16 && bf16_support() == "none") {
+  if (settings.precision == Precision::Bf16 && bf16_support() == "none")
     throw Unsupported("bf16 needs AVX512_CORE at least, oneDNN uses " + effective_instruction_set());
-  }
   parallel_for(threads(), 1, [](std::int64_t, std::int64_t) {});  // starts the pool: its cost belongs here
   return settings;
 }

@@ -27,13 +27,11 @@ bool is_sliced(const std::vector<networks::LayerFigures>& rows, std::size_t row)
 std::int64_t slice_count(const std::vector<networks::LayerFigures>& rows, std::int64_t batch,
                          std::int64_t bytes_per_value, int threads) {
   std::int64_t values = 0;
-  for (std::size_t row = 0; row < sliced_rows(rows); ++row) {
+  for (std::size_t row = 0; row < sliced_rows(rows); ++row)
     values = std::max(values, rows[row].input.elements() + rows[row].output.elements());
-  }
   if (values == 0) return 1;
-  for (std::int64_t images = threads * kCacheBytes / (values * bytes_per_value); images >= threads; --images) {
+  for (std::int64_t images = threads * kCacheBytes / (values * bytes_per_value); images >= threads; --images)
     if (images < batch && batch % images == 0) return batch / images;
-  }
   return 1;
 }
 

@@ -43,11 +43,10 @@ std::int64_t BatchReader::read(data::BatchSource& source, Plan& plan, std::int64
   source.next_bytes(std::span(bytes_).first(static_cast<std::size_t>(values)),
                     labels.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size)));
   const std::int64_t planes = size * image.channels, area = image.height * image.width;
-  if (plan.precision() == Precision::F32) {
+  if (plan.precision() == Precision::F32)
     scale_planes(bytes_.data(), plan.input_f32() + at, planes, area, source.scaling());
-  } else {
+  else
     scale_planes(bytes_.data(), plan.input_bf16() + at, planes, area, source.scaling());
-  }
   return size;
 }
 
@@ -82,21 +81,18 @@ void Trainer::plan_partial() {
 void Trainer::begin_with(const protocol::InitialState& initial) {
   const std::string where = "initial state: ";
   const std::string_view network = main_.network().name;
-  if (initial.network != network) {
+  if (initial.network != network)
     throw std::runtime_error(where + "it is of network '" + initial.network + "', not of " + std::string(network));
-  }
   for (const ParameterTensor& tensor : parameters_->tensors()) {
     const std::string& name = tensor.layout.name;
     const auto found = std::ranges::find(initial.tensors, name, &protocol::InitialTensor::name);
     if (found == initial.tensors.end()) throw std::runtime_error(where + "there is no tensor " + name);
-    if (found->shape != tensor.layout.shape) {
+    if (found->shape != tensor.layout.shape)
       throw std::runtime_error(where + "tensor " + name + " has another shape than the network's");
-    }
     parameters_->assign(name, found->values, stream_);
   }
-  if (initial.tensors.size() != parameters_->tensors().size()) {
+  if (initial.tensors.size() != parameters_->tensors().size())
     throw std::runtime_error(where + "it has more tensors than network " + std::string(network));
-  }
 }
 
 StepResult Trainer::step() {
@@ -108,15 +104,13 @@ StepResult Trainer::step() {
   reader_.read(batches_, plan, 0, labels_);
   result.data_wait_ns = since(begin);
   const Tampering& tampering = options_.tampering;
-  if (tampering.labels) {
+  if (tampering.labels)
     tampering.labels(std::span(labels_).first(static_cast<std::size_t>(plan.batch())), result.epoch_ended);
-  }
   const std::uint64_t draw = key_of(options_.seed, 0xd409, static_cast<std::uint64_t>(steps_done_));
   result.loss =
       plan.train(labels_.data(), options_.dropout ? std::optional(draw) : std::nullopt, options_.label_smoothing);
-  if (!is_finite(result.loss)) {
+  if (!is_finite(result.loss))
     throw worker::Diverged("the loss of step " + std::to_string(steps_done_) + " is not a finite number");
-  }
   if (tampering.gradients) tampering.gradients(*parameters_);
   const auto update_begin = Clock::now();
   parameters_->update(options_.rule);
@@ -150,9 +144,8 @@ Score Trainer::evaluate(data::BatchSource& set) {
 std::vector<Implementation> Trainer::implementations() const {
   std::vector<Implementation> all = main_.implementations();
   if (!partial_) return all;
-  for (const Implementation& each : partial_->implementations()) {
+  for (const Implementation& each : partial_->implementations())
     if (each.reference) all.push_back(each);
-  }
   return all;
 }
 

@@ -10,9 +10,8 @@ namespace nocturne::worker {
 std::int64_t whole_number(const std::string& option, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+  if (error != std::errc() || end != text.data() + text.size() || value < 0)
     throw UsageError(option + " " + text + ": a whole number is expected");
-  }
   return value;
 }
 

@@ -53,9 +53,8 @@ std::int64_t least_bytes(const std::vector<Lifetime>& buffers, Occupied occupied
   std::int64_t most = 0;
   for (const Lifetime& moment : buffers) {  // the sum can only grow where a life begins
     std::int64_t alive = 0;
-    for (const Lifetime& each : buffers) {
+    for (const Lifetime& each : buffers)
       if (each.first <= moment.first && moment.first <= each.last) alive += occupied(each.bytes);
-    }
     most = std::max(most, alive);
   }
   return most;

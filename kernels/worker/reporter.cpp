@@ -17,9 +17,8 @@ void ConsoleReporter::phase_end(const std::string& name) {
 void ConsoleReporter::ready(const nlohmann::json& fields) {
   std::string line;
   const auto add = [&](const std::string& text) { line += (line.empty() ? "" : ", ") + text; };
-  for (const auto& [part, version] : fields.at("versions").items()) {
+  for (const auto& [part, version] : fields.at("versions").items())
     if (version.is_string() && part != "worker") add(part + " " + version.get<std::string>());
-  }
   for (const auto& [key, value] : fields.items()) {  // the long lists are for the events
     if (value.is_string()) add(key + " " + value.get<std::string>());
     if (value.is_number()) add(key + " " + value.dump());
@@ -44,9 +43,8 @@ void ConsoleReporter::accuracy(double accuracy, double loss, std::int64_t exampl
 
 void ConsoleReporter::norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) {
   if (steps > 0) std::printf("step %lld: loss %.9g\n", static_cast<long long>(steps), last_loss_);
-  for (const protocol::LayerNorm& each : layers) {
+  for (const protocol::LayerNorm& each : layers)
     std::printf("  %-16s norm %.9g  moved %.9g\n", each.layer.c_str(), each.norm, each.moved);
-  }
 }
 
 void ConsoleReporter::device(const nlohmann::json& fields) {

@@ -17,9 +17,8 @@ std::vector<int> allowed_cpus() {
   CPU_ZERO(&set);
   std::vector<int> cpus;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) cpus.push_back(cpu);
-  }
   return cpus;
 }
 
@@ -35,9 +34,8 @@ const char* allocator_in_use() {
 std::string huge_page_mode() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string word;
-  while (file >> word) {
+  while (file >> word)
     if (word.front() == '[') return word.substr(1, word.size() - 2);
-  }
   return "unknown";
 }
 

@@ -91,9 +91,8 @@ void take_turns(const std::string& path, Loop& loop) {
   while (std::getline(turns, line)) {
     std::int64_t steps = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), steps);
-    if (error != std::errc() || end != line.data() + line.size() || steps < 0) {
+    if (error != std::errc() || end != line.data() + line.size() || steps < 0)
       throw std::runtime_error("turns: '" + line + "' is not a number of steps");
-    }
     loop.run(steps);
   }
 }
@@ -139,13 +138,12 @@ void run_training(const protocol::Request& request, Training& training, Reporter
   Loop loop(request, training, reporter);
   loop.first_step();
   after_first_step();
-  if (request.turns) {
+  if (request.turns)
     take_turns(*request.turns, loop);
-  } else if (request.epochs > 0) {
+  else if (request.epochs > 0)
     loop.run(request.epochs * training.steps_per_epoch() - 1);
-  } else {
+  else
     loop.run(request.steps);
-  }
 }
 
 std::vector<std::int32_t> gate_visits(const protocol::Request& request, std::int64_t batch, std::int64_t count,

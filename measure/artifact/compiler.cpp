@@ -99,9 +99,8 @@ std::optional<fs::path> find_program(std::string_view name) {
   if (name.empty()) return std::nullopt;
   if (name.front() == '/') return is_usable(name) ? std::optional<fs::path>(name) : std::nullopt;
   if (name.contains('/')) return std::nullopt;
-  for (const fs::path& folder : search_path()) {
+  for (const fs::path& folder : search_path())
     if (is_usable(folder / name)) return folder / name;
-  }
   return std::nullopt;
 }
 
@@ -114,9 +113,8 @@ std::vector<fs::path> find_compilers() {
     }
   }
   std::vector<fs::path> found;
-  for (const std::string& name : names) {
+  for (const std::string& name : names)
     if (auto path = find_program(name)) found.push_back(std::move(*path));
-  }
   return found;
 }
 
@@ -161,11 +159,10 @@ std::expected<std::string, std::string> spelled_out_target(const CompilerIdentit
     const std::string& word = words[i];
     const bool with_value =
         word == "--param" || word == "-target-cpu" || word == "-tune-cpu" || word == "-target-feature";
-    if (with_value && i + 1 < words.size()) {
+    if (with_value && i + 1 < words.size())
       target += word + ' ' + words[++i] + '\n';
-    } else if (word.starts_with("-m") || word.starts_with("--param=")) {
+    else if (word.starts_with("-m") || word.starts_with("--param="))
       target += word + '\n';
-    }
   }
   if (target.empty())
     return std::unexpected(fmt::format("{} does not say for which machine it compiles", compiler.path.string()));

@@ -90,9 +90,8 @@ void sweep_incomplete(const fs::path& root) {
     const std::string process = entry.path().extension();
     if (process.empty() || !is_number(process.substr(1))) continue;
     std::error_code ignored;
-    if (const auto lock = FileLock::try_take(lock_of_name(root, entry.path().stem()))) {
+    if (const auto lock = FileLock::try_take(lock_of_name(root, entry.path().stem())))
       fs::remove_all(entry.path(), ignored);
-    }
   }
 }
 

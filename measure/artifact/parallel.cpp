@@ -11,9 +11,8 @@ void for_each_in_parallel(std::size_t count, int jobs, const std::function<bool(
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   const auto take = [&] {
-    for (std::size_t i = next++; i < count && !failed; i = next++) {
+    for (std::size_t i = next++; i < count && !failed; i = next++)
       if (!work(i)) failed = true;
-    }
   };
   std::vector<std::jthread> others;
   const std::size_t wanted = std::min(count, static_cast<std::size_t>(std::max(1, jobs)));

@@ -42,9 +42,8 @@ fs::path locate(const CompilerIdentity& compiler, const std::string& library, co
   for (const char* suffix : {".so", ".a"}) {
     const std::string file = fmt::format("lib{}{}", library, suffix);
     std::error_code error;
-    for (const fs::path& folder : folders) {
+    for (const fs::path& folder : folders)
       if (fs::exists(folder / file, error)) return fs::canonical(folder / file, error);
-    }
     const auto answer = command_output({.argv = {compiler.path.string(), "-print-file-name=" + file}}, deadline, stop);
     if (!answer) continue;
     const fs::path found = answer->substr(0, answer->find('\n'));
@@ -127,11 +126,10 @@ CommandResult logged(const Command& command, const fs::path& log, Clock::time_po
 
 BuildFailure failure(const CommandResult& result, std::string_view what, const std::string& log) {
   BuildFailure failure{.reason = {}, .log_tail = tail_of(log), .interrupted = result.end == CommandEnd::Stopped};
-  if (result.end == CommandEnd::Exited) {
+  if (result.end == CommandEnd::Exited)
     failure.reason = first_error(log);
-  } else {
+  else
     failure.reason = fmt::format("{}: {}", what, to_text(result));
-  }
   return failure;
 }
 
@@ -141,9 +139,8 @@ std::vector<std::vector<fs::path>> units_of(const std::vector<fs::path>& sources
   std::vector<std::vector<fs::path>> units;
   for (const fs::path& source : sources) {
     // Units end where a folder ends: a new file changes the units of its own folder alone.
-    if (units.empty() || units.back().size() >= together || units.back().back().parent_path() != source.parent_path()) {
+    if (units.empty() || units.back().size() >= together || units.back().back().parent_path() != source.parent_path())
       units.emplace_back();
-    }
     units.back().push_back(source);
   }
   return units;
@@ -189,9 +186,8 @@ std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, con
     plan.link_before.push_back(fmt::format("-flto={}", std::max(1, options.jobs)));
   }
   if (std::ranges::find(recipe.uses, "nlohmann-json") != recipe.uses.end()) {
-    if (const auto prefix = options.prefixes.find("nlohmann-json"); prefix != options.prefixes.end()) {
+    if (const auto prefix = options.prefixes.find("nlohmann-json"); prefix != options.prefixes.end())
       append(plan.compile, {"-isystem", (prefix->second / "include").string()});
-    }
   }
   std::vector<std::string> libraries = recipe.libraries;
   std::vector<fs::path> folders;
@@ -207,9 +203,8 @@ std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, con
   }
   for (const std::string& library : libraries) {
     plan.link_after.push_back("-l" + library);
-    if (fs::path file = locate(plan.compiler, library, folders, deadline, stop); !file.empty()) {
+    if (fs::path file = locate(plan.compiler, library, folders, deadline, stop); !file.empty())
       plan.libraries.push_back(std::move(file));
-    }
   }
   return plan;
 }
@@ -303,9 +298,8 @@ std::string first_error(std::string_view log) {
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (line.starts_with("+ ")) continue;  // a command of ours
-    for (const std::string_view sign : kSigns) {
+    for (const std::string_view sign : kSigns)
       if (line.contains(sign)) return std::string(line);
-    }
     if (line.find_first_not_of(" \t") != std::string_view::npos) last = line;
   }
   return last.empty() ? "the compiler failed without a word" : std::string(last);
@@ -335,9 +329,8 @@ std::expected<void, BuildFailure> carry_out(const BuildPlan& plan, const BuildOp
     std::error_code ignored;
     fs::remove(piece_log(i), ignored);
   }
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     if (!results[i].ok()) return std::unexpected(failure(results[i], plan.units[i].back().string(), said()));
-  }
 
   Command link{.argv = {plan.compiler.path.string()}, .folder = plan.source_root, .cpus = options.cpus};
   link.argv.insert(link.argv.end(), plan.link_before.begin(), plan.link_before.end());

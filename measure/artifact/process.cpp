@@ -69,14 +69,12 @@ constexpr int kPatienceMs = 12'000;
   dup2(command.output, STDOUT_FILENO);
   dup2(command.output, STDERR_FILENO);
   if (command.cpus != nullptr) sched_setaffinity(0, sizeof *command.cpus, command.cpus);  // a cpuset may forbid it
-  if (command.folder == nullptr || chdir(command.folder) == 0) {
+  if (command.folder == nullptr || chdir(command.folder) == 0)
     execve(command.argv[0], command.argv, command.environment);
-  }
   // strerror() may allocate, which is not safe here.
   const char* reason = strerrordesc_np(errno);
-  for (const char* part : {static_cast<const char*>(command.argv[0]), ": ", reason, "\n"}) {
+  for (const char* part : {static_cast<const char*>(command.argv[0]), ": ", reason, "\n"})
     if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
-  }
   _exit(kCouldNotExecute);
 }
 
@@ -247,9 +245,8 @@ CommandResult wait_for(pid_t keeper, int handle, int report, Clock::time_point d
     }
     pollfd ready{.fd = handle, .events = POLLIN, .revents = 0};
     if (poll(&ready, 1, static_cast<int>(std::min(left, kStopLatency).count())) <= 0) continue;
-    while (waitpid(keeper, nullptr, 0) < 0) {
+    while (waitpid(keeper, nullptr, 0) < 0)
       if (errno != EINTR) return {CommandEnd::NotStarted, errno};
-    }
     return read_end(report);
   }
 }
@@ -326,9 +323,8 @@ std::expected<std::string, std::string> command_output(const Command& command, C
   std::string text;
   std::array<char, 65536> buffer;
   lseek(file, 0, SEEK_SET);
-  for (ssize_t got = 0; text.size() < kMostOutput && (got = read(file, buffer.data(), buffer.size())) > 0;) {
+  for (ssize_t got = 0; text.size() < kMostOutput && (got = read(file, buffer.data(), buffer.size())) > 0;)
     text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
   close(file);
   if (result.ok()) return text;
   return std::unexpected(fmt::format("{}: {}\n{}", name, to_text(result), text));

@@ -93,9 +93,8 @@ class RecipeReader {
     std::vector<fs::path> result;
     for (const std::string& entry : texts(key)) {
       const fs::path path = fs::path(entry).lexically_normal();
-      if (entry.empty() || path.is_absolute() || *path.begin() == "..") {
+      if (entry.empty() || path.is_absolute() || *path.begin() == "..")
         fail(key, fmt::format("'{}' must be a path below the source root", entry));
-      }
       result.push_back(path);
     }
     return result;
@@ -117,9 +116,8 @@ std::expected<BuildRecipe, std::string> build_recipe_from_json(const json& docum
   if (!document.is_object()) return std::unexpected("a build recipe is a JSON object");
   constexpr std::array<std::string_view, 10> kKeys = {"name",  "sources",   "include", "standard", "defines",
                                                       "flags", "libraries", "uses",    "together", "comment"};
-  for (const auto& [key, value] : document.items()) {
+  for (const auto& [key, value] : document.items())
     if (std::ranges::find(kKeys, key) == kKeys.end()) return std::unexpected(fmt::format("unknown key '{}'", key));
-  }
   RecipeReader reader(document);
   BuildRecipe recipe;
   recipe.source_root = source_root;
@@ -132,16 +130,13 @@ std::expected<BuildRecipe, std::string> build_recipe_from_json(const json& docum
   recipe.flags = reader.texts("flags");
   recipe.uses = reader.texts("uses");
   recipe.together = reader.number("together", recipe.together);
-  if (recipe.name.empty() || recipe.name.contains('/') || recipe.name.starts_with('.')) {
+  if (recipe.name.empty() || recipe.name.contains('/') || recipe.name.starts_with('.'))
     reader.fail("name", "must be the file name of the program");
-  }
   if (recipe.sources.empty()) reader.fail("sources", "must name at least one file");
   if (recipe.together < 1) reader.fail("together", "must be 1 or more");
-  for (const std::string& used : recipe.uses) {
-    if (std::ranges::find(kUses, used) == kUses.end()) {
+  for (const std::string& used : recipe.uses)
+    if (std::ranges::find(kUses, used) == kUses.end())
       reader.fail("uses", fmt::format("'{}' is not known; known are nlohmann-json, onednn and threads", used));
-    }
-  }
   if (!reader.problem().empty()) return std::unexpected(reader.problem());
   return recipe;
 }
@@ -171,9 +166,8 @@ std::expected<BuildFlags, std::string> build_flags(const space::Configuration& c
     if (text == nullptr || !is_plain_word(*text)) return refuse(name, *value);
     *target = *text;
   }
-  if (std::ranges::find(kOptimisations, flags.optimisation) == kOptimisations.end()) {
+  if (std::ranges::find(kOptimisations, flags.optimisation) == kOptimisations.end())
     return refuse("optimisation", flags.optimisation);
-  }
   for (const auto& [name, target] : {std::pair{"lto", &flags.lto}, std::pair{"fast_math", &flags.fast_math}}) {
     const space::Value* value = configuration.find(name);
     if (value == nullptr) continue;
@@ -184,9 +178,8 @@ std::expected<BuildFlags, std::string> build_flags(const space::Configuration& c
   if (const space::Value* value = configuration.find("extra_flags")) {
     const auto* text = std::get_if<std::string>(value);
     if (text == nullptr) return refuse("extra_flags", *value);
-    for (const std::string& word : split(*text)) {
+    for (const std::string& word : split(*text))
       if (!is_plain_word(word) || word.front() != '-' || word.starts_with("-o")) return refuse("extra_flags", *value);
-    }
     flags.extra_flags = *text;
   }
   return flags;

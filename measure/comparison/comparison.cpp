@@ -127,13 +127,12 @@ Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& 
   result.high_percent = to_percent(high);
 
   const double margin = std::log1p(options.margin_percent / 100);
-  if (low >= -margin && high <= margin) {
+  if (low >= -margin && high <= margin)
     result.verdict = Verdict::Same;
-  } else if (low > 0) {
+  else if (low > 0)
     result.verdict = Verdict::Faster;
-  } else if (high < 0) {
+  else if (high < 0)
     result.verdict = Verdict::Slower;
-  }
   return result;
 }
 

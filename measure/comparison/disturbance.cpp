@@ -16,9 +16,8 @@ std::string held_back(const space::Run& run) {
 
 std::vector<std::string> disturbances(const space::Run& run) {
   std::vector<std::string> found;
-  if (const std::string reasons = held_back(run); !reasons.empty()) {
+  if (const std::string reasons = held_back(run); !reasons.empty())
     found.push_back("its device was held back: " + reasons);
-  }
   const space::Load& load = run.load;
   if (load.other_cpu.value_or(0) > kQuietOthers) {
     // In pairs that take turns the other side's process is one of them, and nothing was disturbed by it.
@@ -27,9 +26,8 @@ std::vector<std::string> disturbances(const space::Run& run) {
                                 paired ? ", the pair's other side among them where they took turns," : "",
                                 100 * *load.other_cpu));
   }
-  if (load.steal.value_or(0) > kQuietSteal) {
+  if (load.steal.value_or(0) > kQuietSteal)
     found.push_back(fmt::format("the hypervisor took {:.1f} % of the CPU time", 100 * *load.steal));
-  }
   return found;
 }
 

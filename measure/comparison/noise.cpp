@@ -36,9 +36,8 @@ std::string_view to_text(PairMethod method) {
 }
 
 std::optional<PairMethod> pair_method_from_text(std::string_view text) {
-  for (const PairMethod each : {PairMethod::Sequential, PairMethod::Slices, PairMethod::Duet}) {
+  for (const PairMethod each : {PairMethod::Sequential, PairMethod::Slices, PairMethod::Duet})
     if (to_text(each) == text) return each;
-  }
   return std::nullopt;
 }
 
@@ -55,9 +54,8 @@ std::string_view to_text(StepEstimator estimator) {
 }
 
 std::optional<StepEstimator> step_estimator_from_text(std::string_view text) {
-  for (const StepEstimator each : {StepEstimator::Median, StepEstimator::Minimum, StepEstimator::Paired}) {
+  for (const StepEstimator each : {StepEstimator::Median, StepEstimator::Minimum, StepEstimator::Paired})
     if (to_text(each) == text) return each;
-  }
   return std::nullopt;
 }
 

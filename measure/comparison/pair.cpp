@@ -268,9 +268,8 @@ void LiveSide::break_rules(const std::string& how) {
 
 space::Run LiveSide::record(const std::optional<Judgement>& verdict) {
   space::Run run = active_.record();
-  for (const std::size_t index : dropped_ | std::views::reverse) {
+  for (const std::size_t index : dropped_ | std::views::reverse)
     if (index < run.samples.size()) run.samples.erase(run.samples.begin() + static_cast<std::ptrdiff_t>(index));
-  }
   if (ended_by_us_ && run.outcome == space::Outcome::Killed) {
     run.outcome = space::Outcome::Ok;
     run.reason.clear();
@@ -345,9 +344,8 @@ Stop Pair::alternate() {
       if (control_.progress) control_.progress({result_.slices.size(), 2 * plan_.slices});
     }
   }
-  for (const Side side : {Side::A, Side::B}) {
+  for (const Side side : {Side::A, Side::B})
     if (const Wait waited = live(side).end(limits_); waited != Wait::Done) return {waited, side};
-  }
   return {};
 }
 
@@ -375,9 +373,8 @@ void Pair::settle(const Stop& stop) {
   const Side side = stop.side;
   const Side partner = other_of(side);
   if (stop.why == Wait::Interrupted) {
-    for (const Side each : {side, partner}) {
+    for (const Side each : {side, partner})
       if (live_[index_of(each)]) live(each).abandon(std::chrono::milliseconds(0), "interrupted");
-    }
     const Judgement killed{Outcome::Killed, "interrupted"};
     record(side, killed);
     record(partner, killed);

@@ -55,9 +55,8 @@ class UndecidedDensity {
         next[j] = normal_density(s / step) / step;
         continue;
       }
-      for (std::size_t i = 0; i < density_.size(); ++i) {
+      for (std::size_t i = 0; i < density_.size(); ++i)
         next[j] += density_[i] * width_ * normal_density((s - midpoint(i)) / step) / step;
-      }
     }
     density_ = std::move(next);
     width_ = next_width;
@@ -73,9 +72,8 @@ class UndecidedDensity {
 
 std::vector<int> numbers_of_pairs(int first, int most) {
   std::vector<int> numbers = {first};
-  while (numbers.back() < most) {
+  while (numbers.back() < most)
     numbers.push_back(std::max(numbers.back() + 1, static_cast<int>(std::lround(numbers.back() * kGrowth))));
-  }
   numbers.back() = most;
   // The last two lie far enough apart for the last one to be worth its error.
   if (numbers.size() > 2 && most - numbers[numbers.size() - 2] < 2) numbers.erase(numbers.end() - 2);
@@ -162,9 +160,8 @@ std::vector<Look> plan_looks(int first, int most, double error) {
 
 double confidence_after(std::int64_t pairs, std::span<const Look> plan, double error) {
   assert(pairs >= 2 && !plan.empty());
-  if (pairs < plan.front().pairs) {
+  if (pairs < plan.front().pairs)
     return plan_looks(static_cast<int>(pairs), plan.back().pairs, error).front().confidence;
-  }
   const auto next = std::ranges::find_if(plan, [&](const Look& look) { return look.pairs >= pairs; });
   if (next == plan.end()) return plan.back().confidence;
   if (next == plan.begin() || next->pairs == pairs) return next->confidence;

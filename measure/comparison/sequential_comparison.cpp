@@ -41,9 +41,8 @@ SequentialComparison::SequentialComparison(std::vector<std::vector<double>> know
       failures_(known.size(), 0),
       losses_(known.size(), 0) {
   for (auto& ratios : known) members_.push_back({.log_ratios = std::move(ratios)});
-  if (policy_.most_pairs >= kFewestJudged && !members_.empty()) {
+  if (policy_.most_pairs >= kFewestJudged && !members_.empty())
     for (const Look& look : plan(members_.size())) looks_.push_back(look.pairs);
-  }
   advance();
 }
 
@@ -102,9 +101,8 @@ void SequentialComparison::advance() {
       over_ = true;
       return;
     }
-    for (std::size_t i = 0; i < members_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size(); ++i)
       if (members_[i].state == MemberState::Open) round_.push_back(i);
-    }
     std::mt19937_64 random(seed_ * 1000 + static_cast<std::uint64_t>(goal_++));
     std::ranges::shuffle(round_, random);
   }

@@ -21,9 +21,8 @@ double seconds(std::chrono::nanoseconds time) {
 /// Total wall seconds of the finished phases of this name.
 double phase_seconds(const space::Run& run, std::string_view name) {
   double total = 0;
-  for (const space::Phase& phase : run.phases) {
+  for (const space::Phase& phase : run.phases)
     if (phase.name == name && phase.finished) total += seconds(phase.wall);
-  }
   return total;
 }
 
@@ -41,9 +40,8 @@ double excess_before_steady(const space::Run& run, std::size_t warm_up_samples, 
 double epoch_overhead(const space::Run& run, const space::Parts& parts) {
   const double steps_time = parts.steps_per_epoch * parts.steady_step;
   if (run.epochs.empty()) return 0;
-  if (run.epochs.size() == 1) {
+  if (run.epochs.size() == 1)
     return std::max(0.0, seconds(run.epochs.front().wall) - steps_time - parts.first_step_excess);
-  }
   std::vector<double> overheads;
   for (std::size_t i = 1; i < run.epochs.size(); ++i) overheads.push_back(seconds(run.epochs[i].wall) - steps_time);
   return std::max(0.0, median(overheads));
@@ -73,9 +71,8 @@ std::expected<Schedule, std::string> schedule_of(const space::Workload& workload
       .training_examples = workload.training_examples, .batch = default_batch, .partial_batch = partial_batch};
   if (const space::Value* value = configuration.find("batch")) {
     const auto* batch = std::get_if<std::int64_t>(value);
-    if (batch == nullptr || *batch < 1) {
+    if (batch == nullptr || *batch < 1)
       return std::unexpected(fmt::format("batch is {}, it must be an integer of at least 1", space::to_text(*value)));
-    }
     schedule.batch = *batch;
   }
   if (steps_per_epoch(schedule) <= 0) {
@@ -98,9 +95,8 @@ double total_time_error(const RunSummary& summary, double epochs) {
 std::vector<double> step_seconds(const space::Run& run) {
   std::vector<double> steps;
   steps.reserve(run.samples.size());
-  for (const space::Sample& sample : run.samples) {
+  for (const space::Sample& sample : run.samples)
     steps.push_back(seconds(sample.wall) / static_cast<double>(std::max<std::int64_t>(1, sample.steps)));
-  }
   return steps;
 }
 
@@ -139,11 +135,10 @@ std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> r
   trial.held_back = std::ranges::none_of(runs, is_free);
   for (const space::Run& run : runs) {
     if (run.outcome != space::Outcome::Ok || (!trial.held_back && !is_free(run))) continue;
-    if (auto summary = summarise(run, schedule)) {
+    if (auto summary = summarise(run, schedule))
       trial.runs.push_back(*summary);
-    } else {
+    else
       problem = std::move(summary.error());
-    }
   }
   if (trial.runs.empty()) return std::unexpected(std::move(problem));
   trial.parts = mean_of(trial.runs);

@@ -43,9 +43,8 @@ bool is_hopeless(const space::Estimate& estimate, const space::Estimate& incumbe
 Decision needs_another_run(space::Outcome last, const std::optional<space::Estimate>& estimate,
                            const std::optional<space::Estimate>& incumbent, const StoppingOptions& options) {
   if (last == space::Outcome::Killed) return {true, "the last run was interrupted by us"};
-  if (last != space::Outcome::Ok) {
+  if (last != space::Outcome::Ok)
     return {false, fmt::format("the last run ended as {}: another would too", space::to_text(last))};
-  }
   const int repeats = std::max(1, options.repeats);
   if (!estimate) return {true, "nothing has been measured yet"};
   if (estimate->runs >= repeats) return {false, fmt::format("it has its {} runs", repeats)};

@@ -61,9 +61,8 @@ class Charliecloud final : public ContainerRuntime {
     auto& words = command.argv;
     words = {"ch-run", "--env-no-expand", fmt::format("--set-env=PATH={}", kPathInside)};
     for (const auto& [name, value] : order.variables) words.push_back(fmt::format("--set-env={}={}", name, value));
-    for (const ContainerMount& mount : least_mounts(order.mounts)) {
+    for (const ContainerMount& mount : least_mounts(order.mounts))
       if (!lies_in(mount.path, shared_folder())) words.push_back("--bind=" + mount.path.string());
-    }
     words.push_back("--cd=" + order.folder.string());
     words.insert(words.end(), {image.root.string(), "--"});
     words.insert(words.end(), order.argv.begin(), order.argv.end());

@@ -32,9 +32,8 @@ std::span<const ContainerRuntime* const> container_runtimes() {
 }
 
 const ContainerRuntime* find_container_runtime(std::string_view name) {
-  for (const ContainerRuntime* runtime : container_runtimes()) {
+  for (const ContainerRuntime* runtime : container_runtimes())
     if (runtime->name() == name) return runtime;
-  }
   return nullptr;
 }
 
@@ -46,9 +45,8 @@ std::vector<std::string> available_containers() {
     return true;
   });
   std::vector<std::string> names = {"host"};
-  for (std::size_t i = 0; i < runtimes.size(); ++i) {
+  for (std::size_t i = 0; i < runtimes.size(); ++i)
     if (obstacles[i].empty()) names.emplace_back(runtimes[i]->name());
-  }
   return names;
 }
 
@@ -94,9 +92,8 @@ std::optional<std::string> problem_of(const ContainerOrder& order, std::string_v
                        mount.path.string(), separators);
   }
   if (bad(order.folder)) return fmt::format("'{}' cannot be a container's working directory", order.folder.string());
-  for (const auto& [name, value] : order.variables) {
+  for (const auto& [name, value] : order.variables)
     if (name.empty() || name.find('=') != std::string::npos) return fmt::format("'{}' is no name of a variable", name);
-  }
   return std::nullopt;
 }
 
@@ -120,9 +117,8 @@ std::size_t sweep_containers(std::span<const ContainerRuntime* const> runtimes) 
     if (list.empty() || !find_tool(list.front())) continue;
     const auto lines = ask_tool(list, std::chrono::seconds(20));
     if (!lines) continue;
-    for (const std::string& id : ownerless(*lines)) {
+    for (const std::string& id : ownerless(*lines))
       if (ask_tool(runtime->remove_command(id), std::chrono::seconds(30))) ++removed;
-    }
   }
   return removed;
 }

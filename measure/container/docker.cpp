@@ -42,9 +42,8 @@ class Docker final : public ContainerRuntime {
     words.insert(words.end(), arguments.options.begin(), arguments.options.end());
     if (order.uid != 0) words.insert(words.end(), {"--user", fmt::format("{}:{}", order.uid, order.gid)});
     if (!order.cpus.empty()) words.insert(words.end(), {"--cpuset-cpus", cpu_list_of(order.cpus)});
-    if (order.memory_limit_bytes > 0) {
+    if (order.memory_limit_bytes > 0)
       words.insert(words.end(), {"--memory", fmt::format("{}b", order.memory_limit_bytes)});
-    }
     if (order.gpu) words.insert(words.end(), {"--gpus", "all"});
     words.insert(words.end(), arguments.image_and_command.begin(), arguments.image_and_command.end());
     return command;
@@ -52,9 +51,8 @@ class Docker final : public ContainerRuntime {
 
   [[nodiscard]] std::expected<ImageSteps, std::string> acquire(const ImageRecipe& recipe, const std::filesystem::path&,
                                                                const std::string& tag) const override {
-    if (recipe.kind == ImageKind::Reference) {  // of a registry on the loopback address it asks no TLS by itself
+    if (recipe.kind == ImageKind::Reference)  // of a registry on the loopback address it asks no TLS by itself
       return ImageSteps{{"docker", "pull", "--quiet", recipe.reference}, {"docker", "tag", recipe.reference, tag}};
-    }
     if (recipe.kind == ImageKind::File && recipe.file.extension() != ".def") {
       return ImageSteps{{"docker", "build", "--quiet", "--tag", tag, "--file", recipe.file.string(),
                          recipe.file.parent_path().string()}};

@@ -66,10 +66,9 @@ std::expected<void, std::string> check_kind(const ImageRecipe& recipe) {
     case ImageKind::Debootstrap:
       if (!is_plain_word(recipe.suite, "", 40))
         return refuse_key("suite", "the name of a Debian release, such as bookworm");
-      for (const std::string& package : recipe.packages) {
+      for (const std::string& package : recipe.packages)
         if (!is_plain_word(package, "+", 100))
           return refuse_key("packages", fmt::format("'{}' is no name of a package", package));
-      }
       if (!recipe.mirror.empty() && !is_mirror(recipe.mirror))
         return refuse_key("mirror", fmt::format("'{}' is no http, https or file address", recipe.mirror));
       return {};
@@ -102,9 +101,7 @@ bool is_image_name(std::string_view name) {
 std::string identity_of(const ImageRecipe& recipe) {
   json identity = {static_cast<int>(recipe.kind), recipe.suite, recipe.packages, recipe.reference,
                    recipe.folder.string()};
-  if (recipe.kind == ImageKind::File) {
-    identity.push_back(space::sha256_of_file(recipe.file).value_or(""));
-  }
+  if (recipe.kind == ImageKind::File) identity.push_back(space::sha256_of_file(recipe.file).value_or(""));
   return identity.dump();
 }
 
@@ -112,9 +109,8 @@ std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& docum
   static const std::set<std::string> kKnown = {"image",     "title", "kind",   "suite",   "packages", "mirror",
                                                "reference", "file",  "folder", "disk_mb", "note"};
   if (!document.is_object()) return std::unexpected("the recipe of an image is a JSON object");
-  for (const auto& [key, value] : document.items()) {
+  for (const auto& [key, value] : document.items())
     if (!kKnown.contains(key)) return refuse_key(key, fmt::format("unknown; known are {}", fmt::join(kKnown, ", ")));
-  }
   ImageRecipe recipe;
   try {
     recipe.name = document.at("image").get<std::string>();
@@ -162,9 +158,8 @@ std::expected<ImageRecipe, std::string> find_image_recipe(const std::string& nam
   for (const fs::path& folder : folders) {
     std::error_code error;
     if (fs::is_regular_file(folder / (name + ".json"), error)) return load_image_recipe(folder / (name + ".json"));
-    for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    for (const fs::directory_entry& entry : space::entries_of(folder))
       if (entry.path().extension() == ".json") known.insert(entry.path().stem());
-    }
   }
   return std::unexpected(
       fmt::format("there is no recipe of an image '{}'; known are: {}", name, fmt::join(known, ", ")));
@@ -172,9 +167,8 @@ std::expected<ImageRecipe, std::string> find_image_recipe(const std::string& nam
 
 std::string obstacle_of(const ImageRecipe& recipe) {
   std::error_code ignored;
-  if (recipe.kind == ImageKind::Folder && !fs::is_directory(recipe.folder, ignored)) {
+  if (recipe.kind == ImageKind::Folder && !fs::is_directory(recipe.folder, ignored))
     return fmt::format("there is no folder {}", recipe.folder.string());
-  }
   if (recipe.kind != ImageKind::Debootstrap) return {};
   if (!find_tool("debootstrap"))
     return "needs the program debootstrap; install it (Debian: apt-get install debootstrap)";

@@ -40,9 +40,8 @@ std::string tag_of(const ContainerRuntime& runtime, const std::string& name) {
 }
 
 std::string lowered(std::string text) {
-  for (char& letter : text) {
+  for (char& letter : text)
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
   return text;
 }
 
@@ -70,9 +69,8 @@ ImageError image_error(std::string_view output) {
       {{"permission denied", "Permission denied", "operation not permitted", "Operation not permitted", "newuidmap"},
        "this user lacks the right: 'nocturne doctor' says what the runtime needs"},
   }};
-  for (const KnownError& error : kErrors) {
+  for (const KnownError& error : kErrors)
     if (says_any(output, error.signs)) return {.remedy = error.remedy, .unreachable = error.unreachable};
-  }
   return {};
 }
 
@@ -105,9 +103,8 @@ std::expected<std::string, ImageFailure> ImageSession::make_root(const ImageReci
     return digest_of_files(recipe.folder);
   }
   if (recipe.kind != ImageKind::Debootstrap) return std::string();
-  if (!find_tool("debootstrap")) {
+  if (!find_tool("debootstrap"))
     return impossible(fmt::format("image {}: debootstrap is not installed: apt-get install debootstrap", recipe.name));
-  }
   if (::geteuid() != 0) {
     return impossible(
         fmt::format("image {}: debootstrap needs root: make it once as root, or write a recipe of kind "
@@ -129,13 +126,11 @@ std::expected<std::string, ImageFailure> ImageSession::make_root(const ImageReci
   if (!recipe.packages.empty()) argv.push_back(fmt::format("--include={}", fmt::join(recipe.packages, ",")));
   argv.insert(argv.end(), {recipe.suite, root.string()});
   if (!recipe.mirror.empty()) argv.push_back(recipe.mirror);
-  if (auto done = step(argv, fmt::format("image {}: debootstrap {}", recipe.name, recipe.suite)); !done) {
+  if (auto done = step(argv, fmt::format("image {}: debootstrap {}", recipe.name, recipe.suite)); !done)
     return std::unexpected(std::move(done.error()));
-  }
   // What was needed to install, and this machine's own names.
-  for (const char* left : {"var/cache/apt/archives", "var/lib/apt/lists", "debootstrap"}) {
+  for (const char* left : {"var/cache/apt/archives", "var/lib/apt/lists", "debootstrap"})
     fs::remove_all(root / left, error);
-  }
   for (const char* file : {"etc/hosts", "etc/resolv.conf", "etc/hostname"}) {
     fs::remove(root / file, error);
     if (auto made = make_mount_points(root, {{.path = fs::path("/") / file}}); !made) return impossible(made.error());

@@ -63,9 +63,8 @@ std::expected<void, ImageFailure> unpack_for(const ContainerRuntime& runtime, co
   const fs::path beside = folder / (std::string(runtime.name()) + ".making");
   fs::remove_all(beside);
   fs::create_directories(beside);
-  if (auto done = session.acquire(recipe, runtime, beside, folder_name(recipe)); !done) {
+  if (auto done = session.acquire(recipe, runtime, beside, folder_name(recipe)); !done)
     return std::unexpected(std::move(done.error()));
-  }
   // A folder without its root was left by a kill between two steps.
   fs::remove_all(own);
   fs::rename(beside, own);
@@ -114,9 +113,8 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
 
     if (!runtime.keeps_images()) {
       if (!has_root) {
-        if (auto done = unpack_for(runtime, recipe, folder, session); !done) {
+        if (auto done = unpack_for(runtime, recipe, folder, session); !done)
           return std::unexpected(std::move(done.error()));
-        }
         image.root = folder / runtime.name() / "root";
       }
       if (image.digest.empty()) image.digest = digest_of_files(image.root);
@@ -200,9 +198,8 @@ std::string digest_of_packages(const fs::path& root) {
 std::string digest_of_files(const fs::path& root) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::recursive_directory_iterator entry(root, error), end; !error && entry != end; entry.increment(error))
     if (entry->is_symlink() || !entry->is_directory()) files.push_back(entry->path());
-  }
   std::ranges::sort(files);
   space::Sha256 digest;
   for (const fs::path& file : files) {
@@ -225,9 +222,8 @@ std::expected<void, std::string> make_mount_points(const fs::path& root, const s
     if (fs::exists(place, error)) continue;
     const bool is_file = fs::is_regular_file(mount.path, error);
     fs::create_directories(is_file ? place.parent_path() : place, error);
-    if (!error && is_file && !std::ofstream(place, std::ios::app)) {
+    if (!error && is_file && !std::ofstream(place, std::ios::app))
       error = std::make_error_code(std::errc::permission_denied);
-    }
     if (error) {
       return std::unexpected(fmt::format("no place to mount {} could be made in the image {}: {}", mount.path.string(),
                                          root.string(), error.message()));

@@ -152,9 +152,8 @@ std::expected<ContainerCommand, std::string> podman_command(const ContainerImage
   words = podman_words(host, {"run", "--log-driver", "none"});
   words.insert(words.end(), arguments.options.begin(), arguments.options.end());
   if (host.root && !order.cpus.empty()) words.insert(words.end(), {"--cpuset-cpus", cpu_list_of(order.cpus)});
-  if (host.root && order.memory_limit_bytes > 0) {
+  if (host.root && order.memory_limit_bytes > 0)
     words.insert(words.end(), {"--memory", fmt::format("{}b", order.memory_limit_bytes)});
-  }
   if (host.limits_are_fixed) {
     words.insert(words.end(), {"--ulimit", fmt::format("nofile={0}:{0}", host.most_files), "--ulimit",
                                fmt::format("nproc={0}:{0}", kProcesses)});

@@ -74,9 +74,8 @@ std::expected<json, std::string> contents_of(const fs::path& folder) {
     const fs::file_status status = entry->symlink_status();
     if (fs::is_symlink(status)) {
       const fs::path target = fs::read_symlink(entry->path(), error);
-      if (!is_inner_link(place, target)) {
+      if (!is_inner_link(place, target))
         return std::unexpected(fmt::format("the link {} leads out of it, to {}", place.string(), target.string()));
-      }
       links[place.string()] = target.string();
     } else if (fs::is_regular_file(status)) {
       const auto digest = space::sha256_of_file(entry->path());
@@ -114,9 +113,8 @@ std::string difference_of(const json& stated, const json& found) {
       if (known == listed.end()) return fmt::format("it holds {}, which it does not list", each.key());
       if (*known != *each) return fmt::format("{} is not what it was when it was packed", each.key());
     }
-    for (auto each = listed.begin(); each != listed.end(); ++each) {
+    for (auto each = listed.begin(); each != listed.end(); ++each)
       if (!there.contains(each.key())) return fmt::format("{} is missing", each.key());
-    }
   }
   return {};
 }
@@ -162,9 +160,8 @@ std::expected<std::string, std::string> unpack_archive(const fs::path& file, con
                                                        const std::stop_token& stop) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::unexpected(fmt::format("there is no file {}", file.string()));
-  if (is_packed_by_zstd(file) && !find_tool("zstd")) {
+  if (is_packed_by_zstd(file) && !find_tool("zstd"))
     return refuse_archive(file, "it was packed with zstd, which is not here: install it");
-  }
   // Its output alone: a warning in between would make it no JSON.
   const auto text = ask_tool({"sh", "-c", R"(exec "$@" 2>/dev/null)", "sh", "tar", "--extract", "--to-stdout",
                               "--occurrence=1", "--file=" + file.string(), std::string("./") + kContents},
@@ -185,9 +182,8 @@ std::expected<std::string, std::string> unpack_archive(const fs::path& file, con
   if (!unpacked) return refuse_archive(file, unpacked.error());
   const auto found = contents_of(folder);
   if (!found) return refuse_archive(file, found.error());
-  if (const std::string difference = difference_of(stated, *found); !difference.empty()) {
+  if (const std::string difference = difference_of(stated, *found); !difference.empty())
     return refuse_archive(file, difference);
-  }
   return space::sha256(stated.dump(1) + "\n");
 }
 

@@ -52,13 +52,11 @@ std::expected<std::vector<DebianPackage>, EnvironmentFailure> resolve_packages(I
   std::vector<std::string> arguments = apt({"--simulate", "install", "--"});
   arguments.insert(arguments.end(), named.begin(), named.end());
   const auto simulated = session.start(std::move(arguments));
-  if (!simulated.result.ok()) {
+  if (!simulated.result.ok())
     return std::unexpected(session.failure(simulated, "apt-get", explain_apt(simulated.output)));
-  }
   wanted = packages_to_install(simulated.output);
-  for (const std::string& name : named) {
+  for (const std::string& name : named)
     if (std::ranges::find(wanted, name, &DebianPackage::name) == wanted.end()) wanted.push_back({name, ""});
-  }
   return wanted;
 }
 
@@ -110,10 +108,8 @@ std::string lock_line(const DebianPackage& package) {
 
 std::expected<DebianPackage, std::string> package_of_lock(std::string_view line) {
   const std::size_t equals = line.find("==");
-  if (equals != std::string_view::npos && is_debian_name(line.substr(0, equals)) &&
-      is_version(line.substr(equals + 2))) {
+  if (equals != std::string_view::npos && is_debian_name(line.substr(0, equals)) && is_version(line.substr(equals + 2)))
     return DebianPackage{std::string(line.substr(0, equals)), std::string(line.substr(equals + 2))};
-  }
   return std::unexpected(fmt::format("the lock's '{}' is no package of Debian with its version", line));
 }
 
@@ -130,9 +126,8 @@ bool mirror_unreachable(std::string_view output) {
 }
 
 std::string explain_apt(std::string_view output) {
-  if (output.contains("is not installed")) {
+  if (output.contains("is not installed"))
     return "its packages are those of Debian and of what descends from it: apt-get and dpkg-deb are not here";
-  }
   if (output.contains("Unable to locate package") || output.contains("has no installation candidate") ||
       output.contains("was not found")) {
     return fmt::format("the distribution has no such package: {}; `apt-get update` brings the lists up to date",
@@ -142,12 +137,10 @@ std::string explain_apt(std::string_view output) {
     return "the distribution's mirror cannot be reached: look at the network and apt's sources, then install again; "
            "what was downloaded is kept";
   }
-  if (output.contains("404  Not Found") || output.contains("404 Not Found")) {
+  if (output.contains("404  Not Found") || output.contains("404 Not Found"))
     return "the mirror has another version by now: `apt-get update`, then install again";
-  }
-  if (output.contains("unmet dependencies") || output.contains("held broken packages")) {
+  if (output.contains("unmet dependencies") || output.contains("held broken packages"))
     return "the packages it needs contradict what is installed; `apt-get --simulate install` of them says which";
-  }
   return "apt-get failed: " + last_line(output);
 }
 
@@ -156,9 +149,8 @@ std::optional<EnvironmentFailure> download_debian_packages(const InstallSession&
                                                            const fs::path& folder) {
   fs::create_directories(folder);
   std::vector<std::string> arguments = apt({"download", "--"});
-  for (const DebianPackage& package : packages) {
+  for (const DebianPackage& package : packages)
     arguments.push_back(package.version.empty() ? package.name : package.name + "=" + package.version);
-  }
   const auto ended = session.start(std::move(arguments), InstallSession::Clock::time_point::max(), {}, folder);
   if (ended.result.ok()) return std::nullopt;
   return session.failure(ended, "apt-get", explain_apt(ended.output));

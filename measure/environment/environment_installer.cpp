@@ -39,9 +39,8 @@ std::string in_megabytes(std::int64_t bytes) {
 /// A folder of packages, or nothing.
 fs::path site_packages_of(const fs::path& folder) {
   std::error_code error;
-  for (const fs::directory_entry& entry : space::entries_of(folder / "lib")) {
+  for (const fs::directory_entry& entry : space::entries_of(folder / "lib"))
     if (fs::is_directory(entry.path() / "site-packages", error)) return entry.path() / "site-packages";
-  }
   return {};
 }
 
@@ -120,9 +119,8 @@ std::expected<std::vector<EnvironmentRecipe::Step>, EnvironmentFailure> steps_of
   // Without a lock the recipe's ranges are resolved anew; with one, exactly what it names is installed, dependencies
   // included, so none are looked for.
   if (lock.empty()) return session.recipe().steps;
-  if (const auto strange = std::ranges::find_if_not(lock, is_locked_package); strange != lock.end()) {
+  if (const auto strange = std::ranges::find_if_not(lock, is_locked_package); strange != lock.end())
     return std::unexpected(session.error(fmt::format("the lock's '{}' is no package with its version", *strange)));
-  }
   auto arguments = locked_arguments(session, interpreter, lock);
   if (!arguments) return std::unexpected(std::move(arguments.error()));
   if (arguments->empty()) return std::vector<EnvironmentRecipe::Step>{};
@@ -139,16 +137,14 @@ Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpre
   const bool new_pip = !brings_good_pip(interpreter) && !from_system;
   session.expect_steps(1 + (new_pip ? 1U : 0U) + steps->size() + recipe.fix_ups.size() +
                        (recipe.imports.empty() ? 0U : 1U));
-  if (auto failed = make_venv(session, interpreter, /*with_pip=*/true, from_system)) {
+  if (auto failed = make_venv(session, interpreter, /*with_pip=*/true, from_system))
     return std::unexpected(std::move(*failed));
-  }
   const Lock brought = resolved(session);
   if (!brought) return brought;
   if (new_pip) {
     session.say(kPipForOldPythons);
-    if (auto failed = pip(session, {.packages = {kPipForOldPythons}, .no_dependencies = true})) {
+    if (auto failed = pip(session, {.packages = {kPipForOldPythons}, .no_dependencies = true}))
       return std::unexpected(std::move(*failed));
-    }
   }
   for (std::size_t i = 0; i < steps->size(); ++i) {
     const std::string what = lock.empty() ? fmt::format("{}", fmt::join((*steps)[i].packages, " "))
@@ -166,9 +162,8 @@ Lock install_of_distribution(InstallSession& session, const PythonInterpreter& i
   const EnvironmentRecipe& recipe = session.recipe();
   session.expect_steps(3 + recipe.fix_ups.size() + (recipe.imports.empty() ? 0U : 1U));
   // What is installed already is used where it lies, so the system's packages are seen.
-  if (auto failed = make_venv(session, interpreter, /*with_pip=*/false, /*sees_system=*/true)) {
+  if (auto failed = make_venv(session, interpreter, /*with_pip=*/false, /*sees_system=*/true))
     return std::unexpected(std::move(*failed));
-  }
   auto lock = unpack_debian_packages(session);
   if (!lock) return lock;
   std::ofstream path(site_packages_of(session.places().folder) / "debian.pth");
@@ -186,9 +181,8 @@ std::optional<EnvironmentFailure> collect_wheels(const InstallSession& session, 
   std::vector<std::string> arguments = {environment.python.string(),     "-m", "pip", "wheel", "--no-deps",
                                         "--wheel-dir=" + folder.string()};
   for (std::string& option : session.pip_options()) arguments.push_back(std::move(option));
-  for (const fs::path& folder_of_python : bundled_with(environment.interpreter)) {
+  for (const fs::path& folder_of_python : bundled_with(environment.interpreter))
     arguments.push_back("--find-links=" + folder_of_python.string());
-  }
   arguments.insert(arguments.end(), lock->begin(), lock->end());
   const auto ended = session.start(std::move(arguments));
   if (ended.result.ok()) return std::nullopt;
@@ -292,9 +286,8 @@ std::expected<PythonInterpreter, std::string> python_for(const EnvironmentRecipe
     }
   }
   if (recipe.uses_system_packages) {
-    for (const PythonInterpreter& python : pythons) {
+    for (const PythonInterpreter& python : pythons)
       if (satisfies(python.version, recipe.python).value_or(false) && has_modules(python, recipe)) return python;
-    }
   }
   return choose_python(pythons, recipe.python);
 }

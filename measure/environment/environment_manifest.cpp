@@ -29,9 +29,8 @@ std::expected<std::string, std::string> digest_of(const fs::path& file) {
 
 json installed_part(const EnvironmentRecipe& recipe) {
   json steps = json::array();
-  for (const auto& step : recipe.steps) {
+  for (const auto& step : recipe.steps)
     steps.push_back({{"packages", step.packages}, {"no_dependencies", step.no_dependencies}});
-  }
   json part = {{"recipe", recipe.name},
                {"python", recipe.python},
                {"source", recipe.source},

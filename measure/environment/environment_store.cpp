@@ -212,9 +212,8 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   fs::copy_file(log, environment / "install.log");
   std::ofstream lock_text(environment / "lock.txt");
   for (const std::string& line : made.lock) lock_text << line << '\n';
-  if (!lock_text.flush() || !write_manifest(environment, made, recipe, *fix_ups)) {
+  if (!lock_text.flush() || !write_manifest(environment, made, recipe, *fix_ups))
     return std::unexpected(full_disk(recipe, root_));
-  }
   flush_disk_of(root_);
   const auto before = current_folder(recipe.name);
   made.folder = root_ / folder_name(recipe.name, made.key);
@@ -224,9 +223,8 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
     fs::rename(environment, made.folder);
   }
   // The one step that makes it count. A kill before it leaves the environment of before; after it, the new one.
-  if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string())) {
+  if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string()))
     return std::unexpected(error_with(recipe, root_.string() + " cannot be written"));
-  }
   remove_folders(recipe.name, {made.folder, before.value_or(made.folder)});  // a campaign may still use the one before
   std::error_code ignored;
   // Downloads are kept only until they have been installed, so that an attempt that was interrupted need not download
@@ -237,11 +235,9 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
 
 void EnvironmentStore::remove_folders(const std::string& recipe, const std::vector<fs::path>& but) const {
   std::vector<fs::path> gone;
-  for (const fs::directory_entry& entry : space::entries_of(root_)) {
-    if (is_folder_of(entry.path().filename().string(), recipe) && std::ranges::find(but, entry.path()) == but.end()) {
+  for (const fs::directory_entry& entry : space::entries_of(root_))
+    if (is_folder_of(entry.path().filename().string(), recipe) && std::ranges::find(but, entry.path()) == but.end())
       gone.push_back(entry.path());
-    }
-  }
   std::error_code ignored;
   for (const fs::path& folder : gone) fs::remove_all(folder, ignored);
 }
@@ -278,9 +274,8 @@ bool EnvironmentStore::remove(const Environment& environment) {
   const auto lock = ours ? FileLock::try_take(lock_of_name(root_, environment.recipe)) : std::nullopt;
   if (!lock) return false;
   std::error_code ignored;
-  if (current_folder(environment.recipe) == environment.folder) {  // from here on it does not count, come what may
+  if (current_folder(environment.recipe) == environment.folder)  // from here on it does not count, come what may
     fs::remove(root_ / (environment.recipe + std::string(kCurrent)), ignored);
-  }
   return fs::remove_all(environment.folder, ignored) > 0;
 }
 
@@ -309,9 +304,8 @@ std::optional<EnvironmentFailure> EnvironmentStore::obstacle(const EnvironmentRe
   }
   const bool asks_machine = !recipe.needed_isa.empty() || recipe.needs_gpu;
   const MachineFacts machine = asks_machine ? probe_machine_cheaply() : MachineFacts{};
-  if (recipe.needs_gpu && !shows_gpu(machine)) {
+  if (recipe.needs_gpu && !shows_gpu(machine))
     return in_the_way(recipe, "needs an NVIDIA GPU, and no driver of one is loaded here", true);
-  }
   std::vector<std::string> programs = programs_of(recipe);
   const bool of_debian = !programs.empty();
   programs.insert(programs.end(), recipe.needed_commands.begin(), recipe.needed_commands.end());
@@ -327,12 +321,10 @@ std::optional<EnvironmentFailure> EnvironmentStore::obstacle(const EnvironmentRe
         true);
   }
   if (const auto python = python_for(recipe, places); !python) return in_the_way(recipe, python.error(), true);
-  for (const std::string& isa : recipe.needed_isa) {
+  for (const std::string& isa : recipe.needed_isa)
     if (!has_isa(machine, isa)) return in_the_way(recipe, fmt::format("needs a processor with {}", isa), true);
-  }
-  if (const auto digests = fix_up_digests(recipe, options.fix_ups); !digests) {
+  if (const auto digests = fix_up_digests(recipe, options.fix_ups); !digests)
     return in_the_way(recipe, "its fix-up is not there: " + digests.error(), false);
-  }
   std::error_code error;
   const auto space = fs::space(root_, error);
   // Downloads and their installed files are on this disk at the same time.

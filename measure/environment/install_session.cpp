@@ -69,9 +69,8 @@ InstallSession::CommandOutput InstallSession::start(std::vector<std::string> arg
 std::vector<std::string> InstallSession::pip_options() const {
   std::vector<std::string> options = {"--no-input", "--disable-pip-version-check", "--prefer-binary",
                                       "--progress-bar=off", "--cache-dir=" + places_.downloads.string()};
-  if (!options_.wheels.empty()) {
+  if (!options_.wheels.empty())
     options.insert(options.end(), {"--no-index", "--find-links=" + options_.wheels.string()});
-  }
   return options;
 }
 

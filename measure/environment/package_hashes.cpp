@@ -86,11 +86,10 @@ std::expected<std::vector<std::string>, EnvironmentFailure> with_hashes(const In
   std::vector<std::string> unknown;
   for (std::string& line : lock) {
     const auto same = [&line](const std::string& each) { return has_hash(each) && version_in_lock(each) == line; };
-    if (const auto found = std::ranges::find_if(known, same); found != known.end()) {
+    if (const auto found = std::ranges::find_if(known, same); found != known.end())
       line = *found;
-    } else if (!is_own_tool(line) || std::ranges::find(brought, line) == brought.end()) {
+    else if (!is_own_tool(line) || std::ranges::find(brought, line) == brought.end())
       unknown.push_back(line);
-    }
   }
   if (unknown.empty()) return lock;
   const fs::path folder = session.places().temporary / "files";
@@ -104,10 +103,9 @@ std::expected<std::vector<std::string>, EnvironmentFailure> with_hashes(const In
   if (!add_hashes_of(folder, lock)) return std::unexpected(session.error("its packages cannot be read again"));
   std::error_code ignored;
   fs::remove_all(folder, ignored);
-  for (const std::string& line : unknown) {
+  for (const std::string& line : unknown)
     if (std::ranges::find(lock, line) != lock.end())
       return std::unexpected(session.error(fmt::format("the file of {} was not found again", line)));
-  }
   return lock;
 }
 

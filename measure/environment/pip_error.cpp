@@ -95,12 +95,10 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
         "not a full one; change the recipe's version, or install from an exported lock or bundle",
         package.empty() ? "such package" : package);
   }
-  if (has_any(output, {"ResolutionImpossible", "conflicting dependencies"})) {
+  if (has_any(output, {"ResolutionImpossible", "conflicting dependencies"}))
     return fmt::format("the packages contradict one another: {}; change the recipe's versions", last_error(output));
-  }
-  if (has_any(output, {"File is not a zip file", "BadZipfile", "BadZipFile", "is invalid.", "has an invalid wheel"})) {
+  if (has_any(output, {"File is not a zip file", "BadZipfile", "BadZipFile", "is invalid.", "has an invalid wheel"}))
     return fmt::format("a package is damaged: {}; install again", last_error(output));
-  }
   if (has_any(output, {"Failed building wheel", "Could not build wheels", "subprocess-exited-with-error",
                        "Failed to build", "setup.py egg_info", "metadata-generation-failed"})) {
     return fmt::format(
@@ -108,9 +106,8 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
         "is a ready package helps",
         last_error(output));
   }
-  if (has_any(output, {"requires a different Python"})) {
+  if (has_any(output, {"requires a different Python"}))
     return fmt::format("a package does not run on this Python: {}; change the recipe's 'python'", last_error(output));
-  }
   const std::string said = last_error(output);
   return said.empty() ? "pip failed without a word" : "pip failed: " + said;
 }

@@ -68,9 +68,8 @@ void add_program(std::vector<fs::path>& programs, const fs::path& program) {
 
 void add_folder(std::vector<fs::path>& programs, const fs::path& folder) {
   std::vector<fs::path> found;
-  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+  for (const fs::directory_entry& entry : space::entries_of(folder))
     if (is_interpreter_name(entry.path().filename().string())) found.push_back(entry.path());
-  }
   std::ranges::sort(found);
   for (const fs::path& program : found) add_program(programs, program);
 }
@@ -89,11 +88,10 @@ std::vector<fs::path> candidates(const PythonPlaces& places) {
   for (const fs::path& folder : places.folders) {
     const auto versions = std::ranges::find(places.version_folders, folder.parent_path() / "versions");
     // A shim of pyenv starts a shell first, and says no more than the versions behind it.
-    if (folder.filename() == "shims" && versions != places.version_folders.end()) {
+    if (folder.filename() == "shims" && versions != places.version_folders.end())
       add_versions(programs, *versions);
-    } else {
+    else
       add_folder(programs, folder);
-    }
   }
   for (const fs::path& versions : places.version_folders) add_versions(programs, versions);
   return programs;
@@ -120,9 +118,8 @@ std::optional<Answer> interpret(const std::string& text) {
                 .modules = {}};
   std::string& abi = answer.python.abi;
   if (abi.starts_with("cpython-")) abi = "cp" + abi.substr(std::string_view("cpython-").size());
-  for (std::size_t i = 4; i < document.size(); ++i) {
+  for (std::size_t i = 4; i < document.size(); ++i)
     if (document[i].is_string()) answer.modules.emplace_back(document[i].get<std::string>());
-  }
   return answer;
 }
 
@@ -241,9 +238,8 @@ std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places) {
   memory.save();
   std::vector<PythonInterpreter> result;
   std::set<fs::path> seen;
-  for (auto& answer : answers) {
+  for (auto& answer : answers)
     if (answer && seen.insert(answer->program).second) result.push_back(std::move(*answer));
-  }
   std::ranges::stable_sort(result, std::ranges::greater{}, &PythonInterpreter::version);  // equal ones: the named first
   return result;
 }

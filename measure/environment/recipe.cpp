@@ -113,13 +113,11 @@ class RecipeMembers {
       fail(pointer, fmt::format("is {}, not an array of strings", array.dump()));
       return result;
     }
-    for (std::size_t i = 0; i < array.size(); ++i) {
-      if (!array[i].is_string() || !good(array[i].get_ref<const std::string&>())) {
+    for (std::size_t i = 0; i < array.size(); ++i)
+      if (!array[i].is_string() || !good(array[i].get_ref<const std::string&>()))
         fail(fmt::format("{}/{}", pointer, i), fmt::format("is {}, not {}", array[i].dump(), what));
-      } else {
+      else
         result.push_back(array[i].get<std::string>());
-      }
-    }
     return result;
   }
 
@@ -142,17 +140,16 @@ class RecipeMembers {
 
 void read_kind(RecipeMembers& members, EnvironmentRecipe& recipe) {
   const std::string kind = members.text("kind", "python");
-  if (kind == "python") {
+  if (kind == "python")
     recipe.kind = RecipeKind::Python;
-  } else if (kind == "native") {
+  else if (kind == "native")
     recipe.kind = RecipeKind::Native;
-  } else if (kind == "command") {
+  else if (kind == "command")
     recipe.kind = RecipeKind::Command;
-  } else if (kind == "image") {
+  else if (kind == "image")
     recipe.kind = RecipeKind::Image;
-  } else {
+  else
     members.fail("/kind", fmt::format("is '{}'; allowed: python, native, command, image", kind));
-  }
 }
 
 void read_steps(RecipeMembers& members, EnvironmentRecipe& recipe) {
@@ -168,9 +165,8 @@ void read_steps(RecipeMembers& members, EnvironmentRecipe& recipe) {
     recipe.steps.push_back(std::move(step));
   }
   const json& alone = members.member("no_dependencies");
-  if (!alone.is_array() || alone.size() > packages.size()) {
+  if (!alone.is_array() || alone.size() > packages.size())
     return members.fail("/no_dependencies", "is not an array of true and false, at most one a step of 'packages'");
-  }
   for (std::size_t i = 0; i < alone.size(); ++i) {
     if (!alone[i].is_boolean()) return members.fail(fmt::format("/no_dependencies/{}", i), "is neither true nor false");
     recipe.steps[i].no_dependencies = alone[i].get<bool>();
@@ -181,32 +177,28 @@ void read_needs(RecipeMembers& members, const json& document, EnvironmentRecipe&
   const auto needs = document.find("needs");
   if (needs == document.end()) return;
   if (!needs->is_object()) return members.fail("/needs", "is not an object with 'commands', 'isa' and 'gpu'");
-  for (const auto& [key, value] : needs->items()) {
-    if (key == "commands") {
+  for (const auto& [key, value] : needs->items())
+    if (key == "commands")
       recipe.needed_commands = members.texts(value, "/needs/commands", is_plain_name, "the name of a program");
-    } else if (key == "isa") {
+    else if (key == "isa")
       recipe.needed_isa = members.texts(value, "/needs/isa", is_plain_name, "the name of a processor's feature");
-    } else if (key == "gpu" && value.is_boolean()) {
+    else if (key == "gpu" && value.is_boolean())
       recipe.needs_gpu = value.get<bool>();
-    } else {
+    else
       members.fail("/needs/" + key, "is not known; allowed: commands, isa, gpu (true or false)");
-    }
-  }
 }
 
 void read_environment(RecipeMembers& members, const json& document, EnvironmentRecipe& recipe) {
   const auto variables = document.find("environment");
   if (variables == document.end()) return;
   if (!variables->is_object()) return members.fail("/environment", "is not an object of names and strings");
-  for (const auto& [name, value] : variables->items()) {
-    if (!is_identifier(name, false)) {
+  for (const auto& [name, value] : variables->items())
+    if (!is_identifier(name, false))
       members.fail("/environment/" + name, "is no name of a variable: letters, digits and _");
-    } else if (!value.is_string() || value.get_ref<const std::string&>().contains('\0')) {
+    else if (!value.is_string() || value.get_ref<const std::string&>().contains('\0'))
       members.fail("/environment/" + name, fmt::format("is {}, not a string", value.dump()));
-    } else {
+    else
       recipe.environment[name] = value.get<std::string>();
-    }
-  }
 }
 
 /// Debian's policy, 5.6.1; a release is one word of letters.
@@ -225,17 +217,15 @@ void read_build(RecipeMembers& members, const json& document, EnvironmentRecipe&
   if (build == document.end()) return;
   if (!build->is_object()) return members.fail("/build", "is not an object with 'package', 'suite' and 'cmake'");
   SourcePackage source;
-  for (const auto& [key, value] : build->items()) {
-    if (key == "cmake") {
+  for (const auto& [key, value] : build->items())
+    if (key == "cmake")
       source.cmake = members.texts(value, "/build/cmake", is_cmake_definition, "a definition such as -DNAME=VALUE");
-    } else if (key != "package" && key != "suite") {
+    else if (key != "package" && key != "suite")
       members.fail("/build/" + key, "is not known; allowed: package, suite, cmake");
-    } else if (!value.is_string() || !is_package_name(value.get_ref<const std::string&>())) {
+    else if (!value.is_string() || !is_package_name(value.get_ref<const std::string&>()))
       members.fail("/build/" + key, fmt::format("is {}, not a name of Debian's", value.dump()));
-    } else {
+    else
       (key == "suite" ? source.suite : source.package) = value.get<std::string>();
-    }
-  }
   if (source.package.empty() || source.suite.empty()) members.fail("/build", "needs 'package' and 'suite'");
   recipe.build = std::move(source);
 }
@@ -251,27 +241,21 @@ void check_keys(RecipeMembers& members, const json& document) {
 /// What must be there for the kind it is.
 void check_kind(RecipeMembers& members, const EnvironmentRecipe& recipe) {
   const bool built = recipe.source == "opt-build";
-  if (built != recipe.build.has_value() || (built && recipe.kind != RecipeKind::Native)) {
+  if (built != recipe.build.has_value() || (built && recipe.kind != RecipeKind::Native))
     members.fail("/source", "opt-build, the key 'build' and kind native belong together");
-  }
-  if ((recipe.source == "distribution") == recipe.debian.empty()) {
+  if ((recipe.source == "distribution") == recipe.debian.empty())
     members.fail("/debian", "lists the packages of source distribution, and of no other");
-  }
-  if (recipe.kind != RecipeKind::Command && !recipe.command.is_null()) {
+  if (recipe.kind != RecipeKind::Command && !recipe.command.is_null())
     members.fail("/command", "belongs to kind command");
-  }
-  if (recipe.kind == RecipeKind::Command && !recipe.command.is_object()) {
+  if (recipe.kind == RecipeKind::Command && !recipe.command.is_object())
     members.fail("/command", "is missing: an object with 'template' and 'time', as a campaign's worker has them");
-  }
   if (recipe.kind == RecipeKind::Image) {
     if (!is_plain_name(recipe.image)) members.fail("/image", "is not the name of an image's recipe");
-    if (!recipe.interpreter.is_absolute() || recipe.interpreter != recipe.interpreter.lexically_normal()) {
+    if (!recipe.interpreter.is_absolute() || recipe.interpreter != recipe.interpreter.lexically_normal())
       members.fail("/interpreter", "is not an absolute path, in the image, without '..'");
-    }
   }
-  if (recipe.kind == RecipeKind::Native && built && recipe.worker.empty()) {
+  if (recipe.kind == RecipeKind::Native && built && recipe.worker.empty())
     members.fail("/worker", "is missing: which of our own workers is built against it?");
-  }
   if (recipe.kind != RecipeKind::Python && recipe.kind != RecipeKind::Image) return;
   if (!is_plain_name(recipe.worker) || !recipe.worker.ends_with(".py")) {
     members.fail("/worker", fmt::format("is '{}', not the name of a file below kernels/python, such as "
@@ -321,9 +305,8 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
   EnvironmentRecipe recipe;
   recipe.document = document;
   recipe.name = name;
-  if (const std::string stated = members.text("recipe", name); stated != name) {
+  if (const std::string stated = members.text("recipe", name); stated != name)
     members.fail("/recipe", fmt::format("is '{}', but the file is called '{}.json'", stated, name));
-  }
   read_kind(members, recipe);
   check_keys(members, document);
   recipe.title = members.text("title", name);
@@ -332,9 +315,8 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
   if (const auto known = satisfies({.major = 3, .minor = 6}, recipe.python); !known)
     members.fail("/python", known.error());
   recipe.source = members.text("source", recipe.source);
-  if (std::ranges::find(kSources, recipe.source) == kSources.end()) {
+  if (std::ranges::find(kSources, recipe.source) == kSources.end())
     members.fail("/source", fmt::format("is '{}'; allowed: {}", recipe.source, fmt::join(kSources, ", ")));
-  }
   read_steps(members, recipe);
   recipe.fix_ups = members.texts(
       members.member("fix_ups"), "/fix_ups",
@@ -382,9 +364,8 @@ RecipeSet RecipeSet::load(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     std::vector<fs::path> files;
     std::error_code error;
-    for (const fs::directory_entry& entry : space::entries_of(folder)) {
+    for (const fs::directory_entry& entry : space::entries_of(folder))
       if (entry.path().extension() == ".json" && entry.is_regular_file(error)) files.push_back(entry.path());
-    }
     // A folder is listed in the order of its file system: problems shall be told in the same order everywhere.
     std::ranges::sort(files);
     for (const fs::path& file : files) {

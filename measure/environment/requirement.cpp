@@ -68,13 +68,11 @@ bool is_plain_requirement(std::string_view text) {
 
 std::string package_of(std::string_view text) {
   std::string result;
-  for (const char c : text.substr(0, name_length(text))) {
-    if (is_alnum(c)) {
+  for (const char c : text.substr(0, name_length(text)))
+    if (is_alnum(c))
       result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (!result.ends_with('-')) {
+    else if (!result.ends_with('-'))
       result += '-';
-    }
-  }
   return result;
 }
 

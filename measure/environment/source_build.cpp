@@ -44,9 +44,8 @@ std::vector<std::string> private_apt(const fs::path& folder, std::initializer_li
 }
 
 fs::path file_ending_in(const fs::path& folder, std::string_view extension) {
-  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+  for (const fs::directory_entry& entry : space::entries_of(folder))
     if (entry.path().extension() == extension) return entry.path();
-  }
   return {};
 }
 
@@ -65,22 +64,19 @@ std::expected<fs::path, EnvironmentFailure> get_source(InstallSession& session) 
   session.say(fmt::format("source package {} of {}", source.package, source.suite));
   const auto targets = session.start({"apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"});
   const std::string mirror = debian_mirror(targets.output);
-  if (!targets.result.ok() || mirror.empty()) {
+  if (!targets.result.ok() || mirror.empty())
     return std::unexpected(session.error("apt knows no archive of Debian here, so there is no source to be had"));
-  }
   const fs::path folder = session.places().temporary / "apt";
   for (const char* each : {"lists/partial", "cache/archives/partial", "source"}) fs::create_directories(folder / each);
   std::ofstream(folder / "sources.list") << fmt::format("deb-src {} {} main\n", mirror, source.suite);
   const auto updated = session.start(private_apt(folder, {"update"}));
-  if (!updated.result.ok()) {
+  if (!updated.result.ok())
     return std::unexpected(session.failure(updated, "apt-get update", explain_apt(updated.output)));
-  }
   const auto got = session.start(private_apt(folder, {"source", "--download-only", "--", source.package}),
                                  InstallSession::Clock::time_point::max(), {}, folder / "source");
   fs::path description = file_ending_in(folder / "source", ".dsc");
-  if (!got.result.ok() || description.empty()) {
+  if (!got.result.ok() || description.empty())
     return std::unexpected(session.failure(got, "apt-get source", explain_apt(got.output)));
-  }
   return description;
 }
 
@@ -94,9 +90,8 @@ std::optional<EnvironmentFailure> compile_source(InstallSession& session, const 
                                         "-DCMAKE_BUILD_TYPE=Release",
                                         "-DCMAKE_INSTALL_LIBDIR=lib",
                                         "-DCMAKE_INSTALL_PREFIX=" + session.places().folder.string()};
-  for (const std::string& word : session.recipe().build->cmake) {
+  for (const std::string& word : session.recipe().build->cmake)
     configure.push_back(with_empty_package(word, session.places().temporary / "nothing"));
-  }
   const unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   const std::vector<std::pair<std::string, std::vector<std::string>>> steps = {
       {"configure", configure},
@@ -105,9 +100,7 @@ std::optional<EnvironmentFailure> compile_source(InstallSession& session, const 
   for (const auto& [what, command] : steps) {
     session.say(what);
     const auto ended = session.start(command);
-    if (!ended.result.ok()) {
-      return session.failure(ended, what, explain_build(what, ended.output));
-    }
+    if (!ended.result.ok()) return session.failure(ended, what, explain_build(what, ended.output));
   }
   return std::nullopt;
 }
@@ -121,9 +114,8 @@ std::string debian_mirror(std::string_view lines) {
     constexpr std::string_view kDebian = "Debian ";
     if (!line.starts_with(kDebian) || line.contains("security")) continue;
     const std::string_view address = line.substr(kDebian.size());
-    if (address.starts_with("http") && address.find_first_of(" []") == std::string_view::npos) {
+    if (address.starts_with("http") && address.find_first_of(" []") == std::string_view::npos)
       return std::string(address);
-    }
   }
   return {};
 }
@@ -152,9 +144,8 @@ std::string explain_build(std::string_view what, std::string_view output) {
         what, package, package, package);
   }
   // CMake indents an error like this; what is optional has dashes before it.
-  if (const auto package = between(output, "\n  Could NOT find ", " "); !package.empty()) {
+  if (const auto package = between(output, "\n  Could NOT find ", " "); !package.empty())
     return fmt::format("{} needs {}, and that is not here: install its development files", what, package);
-  }
   if (const auto header = between(output, "fatal error: ", ": No such file"); !header.empty()) {
     return fmt::format(
         "{} needs the header {}; install the package that holds it (Debian: `apt-file search {}` names it)", what,

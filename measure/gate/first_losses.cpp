@@ -31,14 +31,12 @@ struct Stretch {
 /// By the step after which they are known; a single step before a mean.
 std::vector<Stretch> stretches_of(std::size_t steps, const FirstLossOptions& options) {
   std::vector<Stretch> all;
-  for (std::size_t i = 0; i < steps; ++i) {
+  for (std::size_t i = 0; i < steps; ++i)
     all.push_back({.begin = i, .end = i + 1, .false_alarm = options.false_alarm / 2 / static_cast<double>(steps)});
-  }
   const std::size_t parts = std::clamp<std::size_t>(options.stretches, 1, steps);
   const double of_a_mean = options.false_alarm / 2 / static_cast<double>(parts + 1);
-  for (std::size_t i = 0; i < parts; ++i) {
+  for (std::size_t i = 0; i < parts; ++i)
     all.push_back({.begin = i * steps / parts, .end = (i + 1) * steps / parts, .false_alarm = of_a_mean});
-  }
   all.push_back({.begin = 0, .end = steps, .false_alarm = of_a_mean});
   std::ranges::stable_sort(all, {}, &Stretch::end);
   return all;
@@ -51,14 +49,12 @@ std::expected<std::vector<double>, std::string> first_losses(const space::Run& r
   for (const space::Sample& sample : run.samples) {
     if (losses.size() == steps) break;
     if (sample.steps != 1) return std::unexpected("its samples are of several steps each");
-    if (!sample.loss || !std::isfinite(*sample.loss)) {
+    if (!sample.loss || !std::isfinite(*sample.loss))
       return std::unexpected(fmt::format("the loss of step {} is missing, or not finite", sample.first_step + 1));
-    }
     losses.push_back(*sample.loss);
   }
-  if (losses.size() < steps) {
+  if (losses.size() < steps)
     return std::unexpected(fmt::format("{} steps are reported, {} are needed", losses.size(), steps));
-  }
   return losses;
 }
 
@@ -70,9 +66,8 @@ std::expected<FirstLossJudgement, std::string> judge_first_losses(std::span<cons
                                        references.size(), kFewestReferences));
   }
   const auto other_length = [&](const std::vector<double>& losses) { return losses.size() != candidate.size(); };
-  if (candidate.empty() || std::ranges::any_of(references, other_length)) {
+  if (candidate.empty() || std::ranges::any_of(references, other_length))
     return std::unexpected("the reference's losses are of another number of steps");
-  }
   FirstLossJudgement judgement;
   for (const Stretch& stretch : stretches_of(candidate.size(), options)) {
     std::vector<double> values;

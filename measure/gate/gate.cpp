@@ -112,18 +112,16 @@ std::optional<std::string> why_not_comparable(const space::Run& reference, const
   for (const auto& [key, norm] : expected) {
     const auto& [steps, layer] = key;
     const auto same = found.find(key);
-    if (steps == reference.norms.back().steps && same == found.end()) {
+    if (steps == reference.norms.back().steps && same == found.end())
       return fmt::format("the worker reports no norm of {} after {} steps", layer, steps);
-    }
     if (steps == 0 && same != found.end() && relative_size(norm.norm, same->second.norm, 0) > kSameBeginning) {
       return fmt::format("the worker does not begin with the weights it was given: {} has norm {} instead of {}", layer,
                          value_text(same->second.norm), value_text(norm.norm));
     }
   }
   const auto losses = losses_by_step(candidate);
-  for (const auto& [step, loss] : losses_by_step(reference)) {
+  for (const auto& [step, loss] : losses_by_step(reference))
     if (!losses.contains(step)) return fmt::format("the worker reports no loss of step {}", step);
-  }
   return std::nullopt;
 }
 
@@ -145,9 +143,8 @@ GateTolerances gate_tolerances(std::string_view precision, bool normalised) {
             .later = {.loss = 5e-2, .moved = 8e-1, .norm = 1e-4, .middle = 1e-1},
             .steps = kMostNormalisedGateSteps};
   }
-  if (precision == "f32") {
+  if (precision == "f32")
     return {.first = {.loss = 1e-5, .moved = 5e-3, .norm = 1e-5}, .later = {.loss = 1e-3, .moved = 3e-2, .norm = 1e-5}};
-  }
   return {.first = {.loss = 1e-3, .moved = 1e-1, .norm = 1e-4}, .later = {.loss = 4e-2, .moved = 5e-1, .norm = 1e-4}};
 }
 
@@ -182,9 +179,8 @@ std::expected<GateComparison, std::string> compare_gate(const space::Run& refere
       if (worst == nullptr || share_of_tolerance(each) > share_of_tolerance(*worst)) worst = &each;
     }
     if (share_of_tolerance(*worst) > 1) return GateComparison{.agrees = false, .difference = *worst};
-    if (result.difference.tolerance == 0 || share_of_tolerance(*worst) > share_of_tolerance(result.difference)) {
+    if (result.difference.tolerance == 0 || share_of_tolerance(*worst) > share_of_tolerance(result.difference))
       result.difference = *worst;
-    }
   }
   return result;
 }

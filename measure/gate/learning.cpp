@@ -68,9 +68,8 @@ bool compare(const Movement& reference, const Movement& candidate, std::size_t s
 std::optional<Difference> updates_between(const LearningRecord& reference, const LearningRecord& candidate) {
   Difference difference;
   const std::size_t steps = std::min({kComparedMovements, reference.updates.size(), candidate.updates.size()});
-  for (std::size_t i = 0; i < steps; ++i) {
+  for (std::size_t i = 0; i < steps; ++i)
     if (!compare(reference.updates[i], candidate.updates[i], i + 1, difference)) return std::nullopt;
-  }
   return steps == 0 ? std::nullopt : std::optional(difference);
 }
 
@@ -111,27 +110,23 @@ std::optional<double> later_mean(const LearningRecord& record) {
 }  // namespace
 
 std::expected<LearningRecord, std::string> read_learning(const nlohmann::json& document) {
-  if (!document.is_object() || document.value("version", nlohmann::json()) != 1) {
+  if (!document.is_object() || document.value("version", nlohmann::json()) != 1)
     return std::unexpected("it recorded nothing of its learning");
-  }
   LearningRecord record;
-  for (const nlohmann::json& loss : document.value("losses", nlohmann::json::array())) {
-    if (loss.is_number()) {
+  for (const nlohmann::json& loss : document.value("losses", nlohmann::json::array()))
+    if (loss.is_number())
       record.losses.emplace_back(loss.get<double>());
-    } else if (loss.is_string()) {
+    else if (loss.is_string())
       record.losses.emplace_back(std::nan(""));  // "nan", "inf"
-    } else {
+    else
       record.losses.emplace_back(std::nullopt);
-    }
-  }
   for (const nlohmann::json& step : document.value("updates", nlohmann::json::array())) {
     Movement& movement = record.updates.emplace_back();
     if (!step.is_object()) continue;
     for (const auto& [name, norm] : step.items()) movement[name] = norm.is_number() ? norm.get<double>() : std::nan("");
   }
-  for (const nlohmann::json& note : document.value("notes", nlohmann::json::array())) {
+  for (const nlohmann::json& note : document.value("notes", nlohmann::json::array()))
     if (note.is_string()) record.notes.push_back(note.get<std::string>());
-  }
   return record;
 }
 
@@ -149,20 +144,17 @@ std::string_view to_text(Learning learning) {
 
 LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
                               const LearningRecord& candidate, Arithmetic arithmetic) {
-  for (const LearningRecord* record : {&reference, &candidate}) {
+  for (const LearningRecord* record : {&reference, &candidate})
     if (record->updates.empty() || record->updates.front().empty())
       return not_judged("how far a step moves its parameters was not seen" + notes_of(*record));
-  }
-  if (largest_of(reference.updates.front()) == 0) {
+  if (largest_of(reference.updates.front()) == 0)
     return not_judged(fmt::format("in {} steps the script unchanged moves none of its parameters", kStartSteps));
-  }
   Bands bands = bands_of(arithmetic);
   for (const LearningRecord& repeat : repeats) {
     const auto updates = updates_between(reference, repeat);
     const auto losses = losses_between(reference, repeat);
-    if (!updates || updates->size > kMostUpdate || (losses && losses->size > kMostLoss)) {
+    if (!updates || updates->size > kMostUpdate || (losses && losses->size > kMostLoss))
       return not_judged("the script unchanged does not begin twice alike, whatever random streams it is given");
-    }
     bands.update = std::max(bands.update, kWidening * updates->size);
     if (losses) bands.loss = std::max(bands.loss, kWidening * losses->size);
   }
@@ -195,16 +187,13 @@ LearningJudgement judge_start(const LearningRecord& reference, std::span<const L
 
 LearningJudgement judge_longer_run(std::span<const LearningRecord> references, const LearningRecord& candidate) {
   std::vector<double> means;
-  for (const LearningRecord& each : references) {
+  for (const LearningRecord& each : references)
     if (const auto mean = later_mean(each)) means.push_back(*mean);
-  }
   const auto mean = later_mean(candidate);
-  if (means.size() < kLearningReferences || !mean) {
+  if (means.size() < kLearningReferences || !mean)
     return not_judged(fmt::format("the losses of {} steps were not seen{}", kLearningSteps, notes_of(candidate)));
-  }
-  if (!std::ranges::all_of(means, [](double each) { return std::isfinite(each); })) {
+  if (!std::ranges::all_of(means, [](double each) { return std::isfinite(each); }))
     return not_judged("the losses of the script unchanged are no numbers");
-  }
   const auto [least, most] = std::ranges::minmax(means);
   const double more = (most - least) / 2;
   const std::string figures =
@@ -215,9 +204,8 @@ LearningJudgement judge_longer_run(std::span<const LearningRecord> references, c
 }
 
 LearningJudgement joined(const LearningJudgement& start, const LearningJudgement& longer) {
-  if (start.learning == Learning::Other || longer.learning == Learning::Other) {
+  if (start.learning == Learning::Other || longer.learning == Learning::Other)
     return {Learning::Other, start.learning == Learning::Other ? start.sentence : longer.sentence};
-  }
   const bool both = start.learning == Learning::Same && longer.learning == Learning::Same;
   return {both ? Learning::Same : Learning::NotJudged, start.sentence + "; " + longer.sentence};
 }

@@ -22,9 +22,8 @@ std::vector<space::Sample> first_epoch(const space::Run& run) {
   const space::Sample& last = run.samples.back();
   const std::int64_t steps = (last.first_step + last.steps) / std::ssize(run.epochs);
   std::vector<space::Sample> samples;
-  for (const space::Sample& sample : run.samples) {
+  for (const space::Sample& sample : run.samples)
     if (sample.first_step + sample.steps <= steps) samples.push_back(sample);
-  }
   return samples;
 }
 

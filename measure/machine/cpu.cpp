@@ -50,9 +50,8 @@ std::optional<int> number_of_entry(const std::string& name, std::string_view ste
 
 std::vector<fs::path> numbered_entries(const fs::path& folder, std::string_view stem) {
   std::map<int, fs::path> found;
-  for (const fs::directory_entry& entry : space::entries_of(folder)) {
+  for (const fs::directory_entry& entry : space::entries_of(folder))
     if (const auto number = number_of_entry(entry.path().filename(), stem)) found[*number] = entry.path();
-  }
   std::vector<fs::path> result;
   for (auto& [number, path] : found) result.push_back(std::move(path));
   return result;
@@ -86,10 +85,9 @@ std::string value_of(const std::map<std::string, std::string, std::less<>>& bloc
 std::vector<std::string> computing_flags(const std::string& flags) {
   std::set<std::string> kept;
   std::istringstream in(flags);
-  for (std::string flag; in >> flag;) {
+  for (std::string flag; in >> flag;)
     if (std::ranges::any_of(kComputing, [&flag](std::string_view stem) { return flag.starts_with(stem); }))
       kept.insert(flag);
-  }
   return {kept.begin(), kept.end()};
 }
 
@@ -138,9 +136,8 @@ void read_processor(const fs::path& root, MachineFacts& facts) {
   facts.cpu_stepping = to_number(value_of(first, "stepping"), 0);
   facts.microcode = value_of(first, "microcode");
   facts.isa = computing_flags(value_of(first, "flags") + ' ' + value_of(first, "Features"));
-  if (facts.cpu_model.empty() && first.contains("CPU part")) {  // 64-bit ARM has numbers for names
+  if (facts.cpu_model.empty() && first.contains("CPU part"))  // 64-bit ARM has numbers for names
     facts.cpu_model = "ARM implementer " + value_of(first, "CPU implementer") + " part " + value_of(first, "CPU part");
-  }
   facts.threads = static_cast<int>(blocks.size());
   std::set<std::string> sockets;
   std::set<std::pair<std::string, std::string>> cores;

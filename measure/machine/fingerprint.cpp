@@ -97,9 +97,8 @@ void set_field(space::Fingerprint& fingerprint, const FieldRule& rule, const Mac
 
 std::int64_t largest_cache(const MachineFacts& facts, int level) {
   std::int64_t bytes = 0;
-  for (const Cache& cache : facts.caches) {
+  for (const Cache& cache : facts.caches)
     if (cache.level == level) bytes = std::max(bytes, cache.bytes);
-  }
   return bytes;
 }
 
@@ -113,9 +112,8 @@ space::Fingerprint fingerprint_of(const MachineFacts& facts) {
 
 space::Fingerprint with_cheap_fields(const space::Fingerprint& known, const MachineFacts& now) {
   space::Fingerprint fingerprint = known;
-  for (const FieldRule& rule : kFields) {
+  for (const FieldRule& rule : kFields)
     if (rule.cheap) set_field(fingerprint, rule, now);
-  }
   return fingerprint;
 }
 

@@ -48,9 +48,8 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
   if (!found) return {};
   const fs::path mount = root / "sys/fs/cgroup" / controller;
   std::vector<fs::path> folders;
-  for (fs::path path = fs::path(inside).relative_path(); !path.empty(); path = path.parent_path()) {
+  for (fs::path path = fs::path(inside).relative_path(); !path.empty(); path = path.parent_path())
     folders.push_back(mount / path);
-  }
   folders.push_back(mount);
   return folders;
 }
@@ -70,24 +69,20 @@ std::optional<double> cpu_quota(const fs::path& root) {
   for (const fs::path& folder : cgroup_folders(root, "cpu")) {
     const auto granted = number(first_line(folder / "cpu.cfs_quota_us"));
     const auto period = number(first_line(folder / "cpu.cfs_period_us"));
-    if (granted && period && *granted > 0 && *period > 0) {
+    if (granted && period && *granted > 0 && *period > 0)
       keep_smallest(quota, static_cast<double>(*granted) / static_cast<double>(*period));
-    }
   }
   return quota;
 }
 
 std::optional<std::int64_t> memory_limit(const fs::path& root) {
   std::optional<std::int64_t> limit;
-  for (const fs::path& folder : cgroup_folders(root, "")) {
+  for (const fs::path& folder : cgroup_folders(root, ""))
     if (const auto bytes = number(first_line(folder / "memory.max")); bytes && *bytes < kNoLimit)
       keep_smallest(limit, *bytes);
-  }
-  for (const fs::path& folder : cgroup_folders(root, "memory")) {
-    if (const auto bytes = number(first_line(folder / "memory.limit_in_bytes")); bytes && *bytes < kNoLimit) {
+  for (const fs::path& folder : cgroup_folders(root, "memory"))
+    if (const auto bytes = number(first_line(folder / "memory.limit_in_bytes")); bytes && *bytes < kNoLimit)
       keep_smallest(limit, *bytes);
-    }
-  }
   return limit;
 }
 

@@ -43,9 +43,8 @@ std::string hypervisor_of(const fs::path& root) {
   if (flags == std::string::npos) return {};
   const std::string line = cpuinfo.substr(flags + 1, cpuinfo.find('\n', flags + 1) - flags - 1) + ' ';
   if (!line.contains(" hypervisor ")) return {};
-  for (const char* file : {"sys/hypervisor/type", "sys/class/dmi/id/sys_vendor"}) {
+  for (const char* file : {"sys/hypervisor/type", "sys/class/dmi/id/sys_vendor"})
     if (std::string name = first_line(root / file); !name.empty()) return name;
-  }
   return "unnamed";
 }
 
@@ -113,9 +112,7 @@ void read_accelerators(const fs::path& root, MachineFacts& facts) {
     }
   }
   std::set<fs::path> folders;
-  for (const fs::directory_entry& entry : space::entries_of(driver / "gpus")) {
-    folders.insert(entry.path());
-  }
+  for (const fs::directory_entry& entry : space::entries_of(driver / "gpus")) folders.insert(entry.path());
   for (const fs::path& folder : folders) {
     std::istringstream lines(whole_text(folder / "information"));
     for (std::string line; std::getline(lines, line);) {

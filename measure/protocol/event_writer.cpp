@@ -106,9 +106,8 @@ void EventWriter::accuracy(double accuracy, double loss, std::int64_t examples) 
 
 void EventWriter::norms(std::int64_t steps, const std::vector<LayerNorm>& layers) {
   nlohmann::json list = nlohmann::json::array();
-  for (const LayerNorm& each : layers) {
+  for (const LayerNorm& each : layers)
     list.push_back({{"layer", each.layer}, {"norm", number(each.norm)}, {"moved", number(each.moved)}});
-  }
   write({{"event", "norms"}, {"steps", steps}, {"layers", std::move(list)}});
 }
 

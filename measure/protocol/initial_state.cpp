@@ -109,14 +109,12 @@ void write_initial_state(const std::string& path, const InitialState& state) {
   bytes += header;
   bytes.reserve(bytes.size() + 4 * static_cast<std::size_t>(checked.numbers));
   for (const InitialTensor& tensor : state.tensors) {
-    if (static_cast<std::int64_t>(tensor.values.size()) != count_of(tensor.shape)) {
+    if (static_cast<std::int64_t>(tensor.values.size()) != count_of(tensor.shape))
       refuse_file(path, "tensor '" + tensor.name + "' has not as many values as its shape says");
-    }
     for (const float value : tensor.values) put_number(bytes, std::bit_cast<std::uint32_t>(value));
   }
-  for (const auto& batch : state.batches) {
+  for (const auto& batch : state.batches)
     for (const std::int32_t image : batch) put_number(bytes, static_cast<std::uint32_t>(image));
-  }
   const std::string beside = path + ".writing";  // a reader sees all of it or nothing
   std::ofstream file(beside, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -136,21 +134,18 @@ InitialState read_initial_state(const std::string& path) {
   char preamble[kPreamble] = {};
   file.read(preamble, kPreamble);
   if (!file || std::string_view(preamble, kMagic.size()) != kMagic) refuse_file(path, "it is no such file");
-  if (const std::uint32_t version = take_number(preamble + 8); version != kFileVersion) {
+  if (const std::uint32_t version = take_number(preamble + 8); version != kFileVersion)
     refuse_file(path, "it has version " + std::to_string(version) + ", this worker reads 1");
-  }
   const std::uint32_t length = take_number(preamble + 12);
-  if (length > kLongestHeader || static_cast<std::int64_t>(kPreamble + length) > size) {
+  if (length > kLongestHeader || static_cast<std::int64_t>(kPreamble + length) > size)
     refuse_file(path, "its header of " + std::to_string(length) + " bytes does not fit");
-  }
   std::string text(length, '\0');
   file.read(text.data(), static_cast<std::streamsize>(length));
   if (!file) refuse_file(path, "it ends within its header");
   Header header = parse_header(path, text);
   const std::int64_t expected = static_cast<std::int64_t>(kPreamble + length) + 4 * header.numbers;
-  if (size != expected) {
+  if (size != expected)
     refuse_file(path, "it has " + std::to_string(size) + " bytes, its header promises " + std::to_string(expected));
-  }
   std::string bytes(static_cast<std::size_t>(4 * header.numbers), '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!file) refuse_file(path, "it cannot be read to its end");

@@ -47,9 +47,8 @@ void read_workload(const nlohmann::json& workload, Request& request) {
     throw std::runtime_error(
         "request: learning_rate must be above 0, momentum from 0 to below 1, weight_decay not negative");
   }
-  if (!(request.label_smoothing >= 0) || !(request.label_smoothing < 1)) {
+  if (!(request.label_smoothing >= 0) || !(request.label_smoothing < 1))
     throw std::runtime_error("request: key 'label_smoothing': it must be from 0 to below 1");
-  }
 }
 
 nlohmann::json workload_of(const Request& request) {
@@ -86,14 +85,12 @@ Request parse_request(const nlohmann::json& document) {
   read(document, "steps", request.steps);
   read(document, "epochs", request.epochs);
   read(document, "steps_per_sample", request.steps_per_sample);
-  if (request.steps < 0 || request.epochs < 0 || request.steps_per_sample < 1) {
+  if (request.steps < 0 || request.epochs < 0 || request.steps_per_sample < 1)
     throw std::runtime_error("request: steps and epochs must not be negative, steps_per_sample at least 1");
-  }
   std::string partial = "drop";
   read(document, "partial_batch", partial);
-  if (partial != "drop" && partial != "train") {
+  if (partial != "drop" && partial != "train")
     throw std::runtime_error("request: key 'partial_batch': '" + partial + "' is neither 'drop' nor 'train'");
-  }
   request.partial_batch = partial == "train" ? PartialBatch::Train : PartialBatch::Drop;
   read(document, "accuracy", request.accuracy);
   request.turns = read_path(document, "turns");

@@ -88,9 +88,8 @@ ActiveRun::ActiveRun(RunPlan plan, const SupervisorChoice& supervisor)
 std::expected<void, std::string> ActiveRun::begin(const SupervisorChoice& supervisor) {
   if (auto problem = problem_of(plan_)) return std::unexpected(std::move(*problem));
   const std::filesystem::path program = supervisor.program.empty() ? find_supervisor() : supervisor.program;
-  if (program.empty()) {
+  if (program.empty())
     return std::unexpected("nocturne-supervisor is not beside the running program; it is built with it");
-  }
   auto folder = prepare_folder(plan_);
   if (!folder) return std::unexpected(std::move(folder.error()));
   folder_.emplace(*std::move(folder));
@@ -108,9 +107,8 @@ std::expected<void, std::string> ActiveRun::begin(const SupervisorChoice& superv
 void ActiveRun::wait(std::chrono::milliseconds timeout, int also) {
   if (finished()) return;
   process_->wait(timeout, also);
-  if (process_->finished() && process_->lost() && !plan_.clean_up.empty()) {
+  if (process_->finished() && process_->lost() && !plan_.clean_up.empty())
     (void)ask_tool(plan_.clean_up, std::chrono::seconds(10));  // as the supervisor would have
-  }
   reader_.read(*folder_);
   if (events().overflow && !flood_ended_) {
     flood_ended_ = true;
@@ -169,9 +167,8 @@ space::Run ActiveRun::record() {
   run.memory = said.memory;
   run.device = said.device;
   if (!run.memory && result.peak_bytes > 0) run.memory = space::Memory{.peak_rss_bytes = result.peak_bytes};
-  if (said.overflow) {  // what came after the cap until the worker was dead is not worth its disk
+  if (said.overflow)  // what came after the cap until the worker was dead is not worth its disk
     folder_->cut(kEventsFile, plan_.event_cap_bytes);
-  }
   return run;
 }
 

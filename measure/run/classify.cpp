@@ -88,9 +88,8 @@ std::optional<EventError> impossible_samples(const Events& events, const Process
 
 std::optional<EventError> impossible_epochs(const Events& events, const ProcessLife& life) {
   Sum wall(longest(life));
-  for (std::size_t index = 0; index < events.epochs.size(); ++index) {
+  for (std::size_t index = 0; index < events.epochs.size(); ++index)
     wall.add(events.epochs[index].wall, line_at(events.lines.epochs, index));
-  }
   if (wall.broken()) return wall.error("epochs last", life);
   return std::nullopt;
 }
@@ -109,9 +108,8 @@ std::optional<EventError> impossible_phases(const Events& events, const ProcessL
     wall.add(phase.wall, line_at(events.lines.phases, index));
     cpu.add(phase.cpu, line_at(events.lines.phases, index));
     if (wall.broken()) return wall.error(fmt::format("phases '{}' last", phase.name), life);
-    if (life.processors > 0 && cpu.broken()) {
+    if (life.processors > 0 && cpu.broken())
       return cpu.cpu_error(fmt::format("phases '{}' take a processor time of", phase.name), life);
-    }
   }
   return std::nullopt;
 }
@@ -146,20 +144,16 @@ std::string duration(std::chrono::milliseconds time) {
 
 std::optional<std::string> broken_promise(const Events& events, const WorkerTask& asked) {
   if (events.samples.empty() && events.epochs.empty()) return "it said 'ok' without a sample";
-  if (events.steps() < asked.steps) {
+  if (events.steps() < asked.steps)
     return fmt::format("it said 'ok' after {} of {} steps", events.steps(), asked.steps);
-  }
   if (asked.accuracy && !events.accuracy) return "it said 'ok' without the accuracy that was asked for";
   return std::nullopt;
 }
 
 Judgement judge_words(const Events& events, const ExitFacts& facts, const WorkerTask& asked) {
-  if (!events.worker && !events.error) {
-    return {Outcome::ProtocolError, "exited with 0 without a single event"};
-  }
-  if (events.error) {
+  if (!events.worker && !events.error) return {Outcome::ProtocolError, "exited with 0 without a single event"};
+  if (events.error)
     return {Outcome::ProtocolError, fmt::format("events, line {}: {}", events.error->line, events.error->what)};
-  }
   if (!events.end) {
     return {Outcome::ProtocolError, fmt::format("exited with 0 without 'end', {}{}", place(events),
                                                 events.torn ? "; its last line is torn" : "")};
@@ -194,15 +188,13 @@ Judgement judge_words(const Events& events, const ExitFacts& facts, const Worker
 //   otherwise its own last word
 Judgement classify(const Events& events, const ExitFacts& facts, const WorkerTask& asked) {
   if (facts.start_error) return {Outcome::Failed, *facts.start_error};
-  if (events.overflow && events.error) {
+  if (events.overflow && events.error)
     return {Outcome::ProtocolError, fmt::format("events, line {}: {}", events.error->line, events.error->what)};
-  }
   if (facts.interrupted) return {Outcome::Killed, facts.interrupted_reason};
   if (facts.memory_evidence)
     return {Outcome::OutOfMemory, fmt::format("{}, {}", *facts.memory_evidence, place(events))};
-  if (facts.timed_out) {
+  if (facts.timed_out)
     return {Outcome::Timeout, fmt::format("not finished within {}, {}", duration(facts.limit), place(events))};
-  }
   if (facts.signal) return {Outcome::Crashed, fmt::format("{}, {}", signal_name(*facts.signal), place(events))};
   if (facts.exit_code.value_or(0) != 0) {
     std::string why = events.end && !events.end->reason.empty() ? events.end->reason : facts.last_log_line;

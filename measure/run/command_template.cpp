@@ -41,11 +41,10 @@ std::size_t read_place(std::string_view word, std::size_t at, Piece& piece) {
   const std::string closing(braces, '}');
   if (word.substr(end).starts_with(closing)) {
     end += braces;
-    if (braces == 1) {
+    if (braces == 1)
       piece = {.text = "", .place = CommandPlace{.name = name}};
-    } else {
+    else
       piece = {.text = std::string(word.substr(at + 1, end - at - 2))};
-    }
     return end - at;
   }
   // A condition is the whole word, so that its text may hold braces.
@@ -144,9 +143,8 @@ std::expected<Lever, std::string> lever_from_json(const nlohmann::json& document
     return document.is_object() ? document.value(key, nlohmann::json()) : nlohmann::json();
   };
   const nlohmann::json variable = texts("variable"), changes = texts("changes");
-  if (!variable.is_string() || !is_lever_variable(variable.get<std::string>())) {
+  if (!variable.is_string() || !is_lever_variable(variable.get<std::string>()))
     return std::unexpected("a lever with a 'variable' NOCTURNE_LEVER_…");
-  }
   Lever lever{.variable = variable.get<std::string>(),
               .changes = changes.is_string() ? changes.get<std::string>() : ""};
   for (const auto& [key, member] : {std::pair("lines", &Lever::lines), std::pair("told", &Lever::told)}) {
@@ -186,9 +184,8 @@ bool is_run_place(std::string_view name) {
 
 std::vector<CommandPlace> places_in(std::string_view word) {
   std::vector<CommandPlace> places;
-  for (Piece& piece : pieces_of(word)) {
+  for (Piece& piece : pieces_of(word))
     if (piece.place) places.push_back(std::move(*piece.place));
-  }
   return places;
 }
 
@@ -223,9 +220,8 @@ std::expected<std::vector<std::string>, std::string> fill_words(const CommandTem
       if (filled->text) group.push_back(std::move(*filled->text));
     }
     if (!gone) words.insert(words.end(), group.begin(), group.end());
-    if (i == 0 && (words.empty() || words.front().empty())) {
+    if (i == 0 && (words.empty() || words.front().empty()))
       return std::unexpected("the command has no program: its first word is left out or empty");
-    }
   }
   return words;
 }
@@ -264,21 +260,17 @@ nlohmann::json to_json(const CommandTemplate& command) {
   nlohmann::json words = nlohmann::json::array();
   for (const std::vector<std::string>& group : command.groups) {
     // Written as it was read: a word by itself is no list of one.
-    if (group.size() == 1) {
+    if (group.size() == 1)
       words.push_back(group.front());
-    } else {
+    else
       words.push_back(group);
-    }
   }
   nlohmann::json document = {{"template", std::move(words)}, {"folder", command.folder.string()}};
   if (!command.environment.empty()) document["environment"] = command.environment;
   if (command.timing == Timing::Pattern) document["time"] = {{"pattern", command.pattern}};
-  for (const auto& [timing, name] : kTimings) {
+  for (const auto& [timing, name] : kTimings)
     if (command.timing == timing) document["time"] = name;
-  }
-  for (const auto& [name, lever] : command.levers) {
-    document["levers"][name] = to_json(lever);
-  }
+  for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
   if (command.files == Files::Private) document["files"] = "private";
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
   return document;

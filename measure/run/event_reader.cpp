@@ -108,9 +108,8 @@ constexpr int kMostProcessors = 256;
 }  // namespace
 
 std::string Events::open_phase() const {
-  for (const auto& phase : phases | std::views::reverse) {
+  for (const auto& phase : phases | std::views::reverse)
     if (!phase.finished) return phase.name;
-  }
   return {};
 }
 
@@ -149,9 +148,8 @@ void EventReader::take(std::string_view piece) {
   bytes_ += static_cast<std::int64_t>(piece.size());
   rest_.append(piece);
   std::size_t begin = 0;
-  for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+  for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
     consume(std::string_view(rest_).substr(begin, end - begin));
-  }
   rest_.erase(0, begin);
   // What is read is a worker's own text: without limits a broken one would fill the tuner's memory.
   if (bytes_ <= cap_bytes_ && rest_.size() <= kLongestLine) return;
@@ -169,9 +167,8 @@ void EventReader::fail(std::string what) {
 
 void EventReader::consume(std::string_view line) {
   ++line_;
-  if (space::is_nested_too_deep(line)) {
+  if (space::is_nested_too_deep(line))
     return fail(fmt::format("brackets are nested more than {} deep", space::kDeepestNesting));
-  }
   const json event = json::parse(line, nullptr, false);
   if (!event.is_object() || !event.contains("event") || !event["event"].is_string()) {
     const std::string_view start = line.substr(0, 60);
@@ -192,9 +189,8 @@ void EventReader::accept(const json& event) {
     if (line_ != 1) throw RejectedEvent("is not the first event");
     events_.worker = text(event, "worker");
     const auto version = integer(event, "protocol", 0);
-    if (version != protocol::kVersion) {
+    if (version != protocol::kVersion)
       throw RejectedEvent(fmt::format("protocol {}, this tuner speaks {}", version, protocol::kVersion));
-    }
     return;
   }
   // Noted and read all the same: what such a worker says helps to find out why.
@@ -249,9 +245,8 @@ nanoseconds EventReader::bounded(const char* key, nanoseconds time) {
 void EventReader::begin_phase(const json& event) {
   std::string name = text(event, "name");
   if (events_.phases.size() >= kMostPhases) throw RejectedEvent(fmt::format("more than {} phases", kMostPhases));
-  if (!open_phases_.emplace(name, events_.phases.size()).second) {
+  if (!open_phases_.emplace(name, events_.phases.size()).second)
     throw RejectedEvent(fmt::format("'{}' has begun already", name));
-  }
   events_.phases.push_back({.name = std::move(name), .wall = {}, .cpu = {}, .finished = false});
   events_.lines.phases.push_back(line_);
   // Our clock, not the worker's: it serves only if the phase never ends.
@@ -333,9 +328,8 @@ void EventReader::add_step_parts(const json& event) {
 
 void EventReader::accept_norms(const json& event) {
   const std::int64_t steps = integer(event, "steps", 0);
-  if (!events_.norms.empty() && steps <= events_.norms.back().steps) {
+  if (!events_.norms.empty() && steps <= events_.norms.back().steps)
     throw RejectedEvent(fmt::format("after {} steps, those after {} came already", steps, events_.norms.back().steps));
-  }
   const json& layers = field(event, "layers");
   if (!layers.is_array() || layers.empty()) throw RejectedEvent("'layers' is no list of layers");
   std::vector<space::Norm> norms;
@@ -370,9 +364,8 @@ void EventReader::accept_device(const json& event) {
 }
 
 void EventReader::close_phases(std::chrono::steady_clock::time_point now) {
-  for (std::size_t index = 0; index < events_.phases.size(); ++index) {
+  for (std::size_t index = 0; index < events_.phases.size(); ++index)
     if (!events_.phases[index].finished) events_.phases[index].wall = now - phase_seen_[index];
-  }
 }
 
 }  // namespace nocturne::measure

@@ -78,9 +78,8 @@ bool is_variable_name(std::string_view name) {
 
 std::optional<fs::path> find_allocator(const Allocator& allocator, const LaunchMachine& machine) {
   if (!machine.find_library) return std::nullopt;
-  for (const std::string_view library : allocator.libraries) {
+  for (const std::string_view library : allocator.libraries)
     if (auto path = machine.find_library(library)) return path;
-  }
   return std::nullopt;
 }
 
@@ -189,9 +188,8 @@ class Composer {
     }
     const bool spread = *text == "spread";
     if (!spread && *text != "close" && *text != "compact") return refuse_setting("affinity", *value);
-    if (machine_.allowed.empty()) {
+    if (machine_.allowed.empty())
       return std::unexpected(fmt::format("affinity is '{}', but the CPUs of this machine cannot be read", *text));
-    }
     const std::size_t count = threads_ == 0 ? machine_.allowed.size() : threads_;
     settings_.cpus = spread ? distant_cpus(machine_.allowed, count) : neighbouring_cpus(machine_.allowed, count);
     // Places in the order chosen, so that thread i sits on the i-th CPU of the list. They are explicit: "cores" would
@@ -250,14 +248,12 @@ class Composer {
     if (on == nullptr) return refuse_setting("huge_pages", *value);
     if (!*on) return {};
     // A setting that changes nothing would be reported as one that gains nothing.
-    if (allocator_ == "tcmalloc") {
+    if (allocator_ == "tcmalloc")
       return std::unexpected("huge_pages is true, but tcmalloc does not ask for huge pages: it would have no effect");
-    }
-    if (allocator_ == "jemalloc") {
+    if (allocator_ == "jemalloc")
       settings_.set["MALLOC_CONF"] = "thp:always";
-    } else {
+    else
       tunables_.emplace_back("glibc.malloc.hugetlb=1");
-    }
     return {};
   }
 
@@ -291,9 +287,8 @@ class Composer {
                         name, variable));
       }
       // They steer the worker and its recorder: a campaign that set one would break the protocol.
-      if (variable.starts_with("NOCTURNE_")) {
+      if (variable.starts_with("NOCTURNE_"))
         return std::unexpected(fmt::format("{}: variables that begin with NOCTURNE_ are ours", name));
-      }
       const auto* flag = std::get_if<bool>(&value);
       const std::string text = flag != nullptr ? (*flag ? "1" : "0") : space::to_text(value);
       if (text.find('\0') != std::string::npos) return std::unexpected(fmt::format("{} contains a zero byte", name));
@@ -379,9 +374,8 @@ std::expected<LaunchSettings, std::string> launch_settings(const Configuration& 
 
 std::vector<std::string> available_allocators(const LaunchMachine& machine) {
   std::vector<std::string> names = {"glibc", "glibc-large"};
-  for (const Allocator& allocator : kPreloaded) {
+  for (const Allocator& allocator : kPreloaded)
     if (find_allocator(allocator, machine)) names.emplace_back(allocator.name);
-  }
   return names;
 }
 

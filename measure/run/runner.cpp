@@ -56,18 +56,15 @@ std::optional<std::string> problem_of(const RunPlan& plan) {
   // Requests and orders travel as JSON.
   if (!is_utf8(plan.folder.string())) return "the run's folder has a name that is not UTF-8";
   if (!is_utf8(plan.request.data_folder)) return "the folder of the data has a name that is not UTF-8";
-  for (const auto& word : plan.argv) {
+  for (const auto& word : plan.argv)
     if (!is_utf8(word) || word.find('\0') != std::string::npos) return "an argument of the command is not UTF-8";
-  }
   for (const auto& [name, value] : plan.environment) {
     if (!is_variable_name(name)) return fmt::format("'{}' is no name of an environment variable", valid_utf8(name));
-    if (!is_utf8(name) || !is_utf8(value) || value.find('\0') != std::string::npos) {
+    if (!is_utf8(name) || !is_utf8(value) || value.find('\0') != std::string::npos)
       return fmt::format("the environment variable {} is not UTF-8", valid_utf8(name));
-    }
   }
-  for (const auto& name : plan.unset) {
+  for (const auto& name : plan.unset)
     if (!is_variable_name(name) || !is_utf8(name)) return "an environment variable to remove has no proper name";
-  }
   return std::nullopt;
 }
 

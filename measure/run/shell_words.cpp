@@ -22,25 +22,21 @@ std::string shell_quote(std::string_view text) {
   text = text.substr(0, text.find('\0'));
   if (!text.empty() && std::ranges::all_of(text, is_harmless_in_shells)) return std::string(text);
   std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
+  for (const char c : text)
+    if (c == '\'')
       quoted += "'\\''";
-    } else {
+    else
       quoted += c;
-    }
-  }
   return quoted + "'";
 }
 
 std::string shell_command(std::span<const std::string> words) {
   std::string command;
-  for (const std::string& word : words) {
-    if (command.empty()) {
+  for (const std::string& word : words)
+    if (command.empty())
       command = shell_quote(word);
-    } else {
+    else
       command += ' ' + (is_plain_argument(word) ? word : shell_quote(word));
-    }
-  }
   return command;
 }
 

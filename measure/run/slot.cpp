@@ -46,9 +46,8 @@ bool usable(const fs::path& folder) {
 }
 
 fs::path lock_folder() {
-  for (const char* folder : {"/run/lock/nocturne", "/tmp/nocturne-slots"}) {
+  for (const char* folder : {"/run/lock/nocturne", "/tmp/nocturne-slots"})
     if (usable(folder)) return folder;
-  }
   return {};
 }
 
@@ -180,9 +179,8 @@ std::expected<SlotLock, SlotLock::Refusal> SlotLock::try_take(const Slot& slot, 
       return std::unexpected(Refusal{{}, fmt::format("slot lock {}: {}", path.string(), std::strerror(errno))});
     lock.files_.push_back(file);
     if (::flock(file, LOCK_EX | LOCK_NB) == 0) continue;
-    if (errno != EWOULDBLOCK) {
+    if (errno != EWOULDBLOCK)
       return std::unexpected(Refusal{{}, fmt::format("slot lock {}: {}", path.string(), std::strerror(errno))});
-    }
     return std::unexpected(Refusal{read_holder(file, cpu), {}});
   }
   for (const int file : lock.files_) write_holder(file, campaign);

@@ -31,9 +31,8 @@ std::optional<std::int64_t> keyed_value(const fs::path& path, const std::string&
   std::ifstream file(path);
   std::string name;
   std::int64_t value = 0;
-  while (file >> name >> value) {
+  while (file >> name >> value)
     if (name == key) return value;
-  }
   return std::nullopt;
 }
 
@@ -62,9 +61,8 @@ fs::path mount_point() {
 std::string own_group() {
   std::ifstream file("/proc/self/cgroup");
   std::string line;
-  while (std::getline(file, line)) {
+  while (std::getline(file, line))
     if (line.starts_with("0::/")) return line.substr(4);
-  }
   return {};
 }
 

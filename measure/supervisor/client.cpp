@@ -44,9 +44,8 @@ struct SpawnSettings {
 int spawn_supervisor(const std::filesystem::path& program, int socket, pid_t& pid) {
   SpawnSettings settings;
   ::posix_spawn_file_actions_adddup2(&settings.files, socket, kControlDescriptor);
-  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     ::posix_spawn_file_actions_addopen(&settings.files, standard, "/dev/null", O_RDWR, 0);
-  }
   // A session of its own from the first instruction on: no moment in which a terminal's Ctrl-C reaches it.
   ::posix_spawnattr_setflags(&settings.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
   sigset_t none;
@@ -63,9 +62,8 @@ int spawn_supervisor(const std::filesystem::path& program, int socket, pid_t& pi
 std::expected<SupervisedWorker, std::string> SupervisedWorker::start(const SuperviseSpec& spec,
                                                                      const std::filesystem::path& program) {
   std::array<int, 2> sockets{-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return std::unexpected(fmt::format("no socket for the supervisor: {}", std::strerror(errno)));
-  }
   SupervisedWorker supervised;
   supervised.run_id_ = spec.run_id;
   supervised.deadline_ = spec.deadline;
@@ -137,11 +135,10 @@ void SupervisedWorker::wait(milliseconds timeout, int also) {
   std::array<pollfd, 2> files{};
   files[0] = {.fd = socket_, .events = POLLIN, .revents = 0};
   files[1] = {.fd = also, .events = POLLIN, .revents = 0};
-  if (::poll(files.data(), files.size(), static_cast<int>(timeout.count())) > 0 && files[0].revents != 0) {
+  if (::poll(files.data(), files.size(), static_cast<int>(timeout.count())) > 0 && files[0].revents != 0)
     receive();
-  } else if (ending_since_) {
+  else if (ending_since_)
     end_overdue();
-  }
 }
 
 // While it lives, everything that the worker started is its descendant; afterwards it would be found by its marks

@@ -82,9 +82,8 @@ SuperviseSpec spec_from_json(const json& document) {
   take(document, "cpus", spec.cpus);
   spec.deadline = milliseconds(document.at("deadline_ms").get<std::int64_t>());
   spec.grace = milliseconds(document.at("grace_ms").get<std::int64_t>());
-  if (document.contains("total_limit_ms")) {
+  if (document.contains("total_limit_ms"))
     spec.total_limit = milliseconds(document["total_limit_ms"].get<std::int64_t>());
-  }
   take(document, "memory_limit_bytes", spec.memory_limit_bytes);
   take(document, "apart", spec.apart);
   take(document, "clean_up", spec.clean_up);

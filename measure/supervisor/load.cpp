@@ -14,9 +14,8 @@ namespace {
 std::string first_line_starting(const std::filesystem::path& path, const std::string& prefix) {
   std::ifstream file(path);
   std::string line;
-  while (std::getline(file, line)) {
+  while (std::getline(file, line))
     if (line.starts_with(prefix)) return line;
-  }
   return {};
 }
 
@@ -38,9 +37,8 @@ void read_ticks(const std::filesystem::path& path, LoadSnapshot& out) {
   std::string name;
   text >> name;
   std::array<std::int64_t, 8> ticks{};
-  for (auto& value : ticks) {
+  for (auto& value : ticks)
     if (!(text >> value)) return;
-  }
   const auto [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
   out.busy_ticks = user + nice + system + irq + softirq;
   out.steal_ticks = steal;

@@ -39,9 +39,8 @@ std::vector<pid_t> numbered_entries(const std::string& folder) {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
   if (!directory) return found;
-  while (const dirent* entry = ::readdir(directory.get())) {
+  while (const dirent* entry = ::readdir(directory.get()))
     if (const auto pid = number<pid_t>(entry->d_name)) found.push_back(*pid);
-  }
   return found;
 }
 
@@ -112,9 +111,8 @@ bool kernel_lists_children() {
 
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> children;
-  for (const pid_t pid : numbered_entries("/proc")) {
+  for (const pid_t pid : numbered_entries("/proc"))
     if (const auto stat = read_stat(pid)) children.emplace(stat->parent, pid);
-  }
   return children;
 }
 
@@ -173,9 +171,8 @@ std::vector<pid_t> descendants_of(pid_t root) {
       const auto [begin, end] = by_parent.equal_range(found[next]);
       for (auto child = begin; child != end; ++child) children.push_back(child->second);
     }
-    for (const pid_t child : children) {
+    for (const pid_t child : children)
       if (seen.insert(child).second) found.push_back(child);
-    }
   }
   found.erase(found.begin());
   std::erase_if(found, [](pid_t pid) {
@@ -190,9 +187,8 @@ void kill_descendants(pid_t root) {
   std::vector<pid_t> left = descendants_of(root);
   while (!left.empty() && std::chrono::steady_clock::now() < give_up) {
     // Stopped first, so that what forks faster than we read is outrun.
-    for (const int signal : {SIGSTOP, SIGKILL}) {
+    for (const int signal : {SIGSTOP, SIGKILL})
       for (const pid_t pid : left) ::kill(pid, signal);
-    }
     const timespec pause{.tv_sec = 0, .tv_nsec = 5'000'000};
     ::nanosleep(&pause, nullptr);
     left = descendants_of(root);
@@ -231,9 +227,8 @@ std::vector<TaggedProcess> tagged_processes() {
 
 std::vector<pid_t> processes_of_run(std::string_view run_id) {
   std::vector<pid_t> found;
-  for (const auto& process : tagged_processes()) {
+  for (const auto& process : tagged_processes())
     if (process.run_id == run_id) found.push_back(process.pid);
-  }
   return found;
 }
 

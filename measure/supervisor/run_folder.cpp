@@ -84,12 +84,10 @@ std::expected<RunFolder, std::string> RunFolder::make(const fs::path& folder) {
   const bool made = ::mkdir(folder.c_str(), 0700) == 0;
   if (!made && errno != EEXIST) return failed("cannot make the run's folder", folder.string());
   auto opened = open(folder);
-  if (!made && (!opened || !fs::is_empty(folder, error) || error)) {
+  if (!made && (!opened || !fs::is_empty(folder, error) || error))
     return std::unexpected(fmt::format("the run's folder {} is not empty", folder.string()));
-  }
-  if (opened && !made && ::fchmod(opened->folder_.descriptor(), 0700) != 0) {
+  if (opened && !made && ::fchmod(opened->folder_.descriptor(), 0700) != 0)
     return failed("cannot make private", folder.string());
-  }
   return opened;
 }
 

@@ -182,11 +182,10 @@ void Supervisor::obey(const std::string& line) {
     ran_ = runnable(now);
     stop_wanted_ = true;
     stop_told_ = spec_.apart && stop_inside();
-    if (stop_told_) {
+    if (stop_told_)
       (void)send_line(control_, {{"stopped", true}});
-    } else {
+    else
       kill_all(SIGSTOP);
-    }
   } else if (command == "continue" && stop_wanted_) {
     resumed_ = now;
     stop_wanted_ = false;
@@ -294,9 +293,8 @@ std::int64_t kernel_oom_kills() {
   std::ifstream file("/proc/vmstat");
   std::string name;
   std::int64_t value = 0;
-  while (file >> name >> value) {
+  while (file >> name >> value)
     if (name == "oom_kill") return value;
-  }
   return 0;
 }
 
@@ -350,9 +348,8 @@ bool Supervisor::report() {
       result_.peak_bytes = *peak;
       result_.peak_source = "memory.peak";
     }
-    if (const auto cpu = cgroup_->cpu_microseconds()) {
+    if (const auto cpu = cgroup_->cpu_microseconds())
       result_.cpu = std::max<std::chrono::nanoseconds>(result_.cpu, std::chrono::microseconds(*cpu));
-    }
     if (const std::int64_t kills = cgroup_->oom_kills(); kills > 0 && !result_.memory_evidence) {
       result_.memory_evidence = fmt::format("the kernel killed for the control group's limit of {} ({} times)",
                                             bytes_text(spec_.memory_limit_bytes.value_or(0)), kills);
@@ -386,9 +383,8 @@ std::vector<pid_t> Supervisor::processes_apart(const std::vector<pid_t>& descend
   }
   std::vector<pid_t> found = apart_;
   for (const pid_t root : apart_) {
-    for (const pid_t pid : descendants_of(root)) {
+    for (const pid_t pid : descendants_of(root))
       if (std::ranges::find(found, pid) == found.end()) found.push_back(pid);
-    }
   }
   return found;
 }

@@ -128,9 +128,8 @@ StartedWorker start_worker(const SuperviseSpec& spec, const std::string& supervi
   prepared.argv = pointers(argv);
   prepared.environment = pointers(environment);
   CPU_ZERO(&prepared.cpus);
-  for (const int cpu : spec.cpus) {
+  for (const int cpu : spec.cpus)
     if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &prepared.cpus);
-  }
   prepared.pin = !spec.cpus.empty();
   prepared.folder = spec.folder.c_str();
   prepared.supervisor = ::getpid();

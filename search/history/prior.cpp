@@ -78,9 +78,8 @@ void Prior::learn_from_the_past() {
     all += std::pow(model_values[i] - mean, 2);
   }
   // Trials that do not predict each other predict nothing here either: another machine, or noise alone.
-  if (left_out.size() >= kTell && unexplained > (1 - kLeastExplained) * all) {
+  if (left_out.size() >= kTell && unexplained > (1 - kLeastExplained) * all)
     return give_up("history: its own trials do not explain each other, so it is not believed");
-  }
   auto best = past_;
   std::erase_if(best, [](const PastTrial& each) { return !each.log_value; });
   std::ranges::stable_sort(best, {}, [](const PastTrial& each) { return *each.log_value; });
@@ -168,13 +167,11 @@ void Prior::renew_offset() {
 
 void Prior::give_up_ranks(model::LinearModel& times) {
   model::LinearModel without(lattice_, {.knee = knee_}, covariates_);
-  for (std::size_t t = 0; t < times.size(); ++t) {
-    if (holds_ && !now_.contains(space::hash_of(times.point(t)))) {
+  for (std::size_t t = 0; t < times.size(); ++t)
+    if (holds_ && !now_.contains(space::hash_of(times.point(t))))
       without.tell_past(times.point(t), times.log_value(t));
-    } else {
+    else
       without.tell(times.point(t), times.log_value(t));
-    }
-  }
   times = std::move(without);
   ranks_given_up_ =
       rank_agreement_.rejected()
@@ -206,9 +203,8 @@ void Prior::settle(model::LinearModel& times) {
   if (std::abs(offset_.mean - applied_) < kOffsetStep) return;
   applied_ = offset_.mean;
   ++revision_;
-  for (const auto& each : believed()) {
+  for (const auto& each : believed())
     if (each.log_value) times.tell_past(each.point, *each.log_value);
-  }
 }
 
 void Prior::give_up(std::string sentence) {

@@ -20,9 +20,8 @@ constexpr std::size_t kFewestAlike = 4;  // fewer pairs that differ by nothing e
 
 std::size_t trials_with(const LinearModel& model, std::size_t parameter, Level level) {
   std::size_t count = 0;
-  for (std::size_t t = 0; t < model.size(); ++t) {
+  for (std::size_t t = 0; t < model.size(); ++t)
     if (model.point(t)[parameter] == level) ++count;
-  }
   return count;
 }
 
@@ -202,9 +201,8 @@ std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lat
   const space::PointList drawn = draw(lattice);
   for (const auto& each : tried) {
     auto pairs = pairs_between(lattice, drawn, parameter, reference, each.first, /*others=*/0);
-    if (pairs.to.size() < kFewestAlike) {
+    if (pairs.to.size() < kFewestAlike)
       pairs = pairs_between(lattice, drawn, parameter, reference, each.first, /*others=*/1);
-    }
     if (!pairs.to.empty()) result.push_back(change_of(model, parameter, reference, each, tried.size(), pairs, options));
   }
   return result;
@@ -216,9 +214,8 @@ ChangeForecast::ChangeForecast(LinearModel& model, const space::Lattice& lattice
   for (std::size_t i = 0; i < lattice.width(); ++i) {
     const auto& axis = lattice.axis(i);
     std::vector<std::size_t> trials(axis.levels);
-    for (std::size_t level = 0; level < axis.levels; ++level) {
+    for (std::size_t level = 0; level < axis.levels; ++level)
       trials[level] = trials_with(model, i, static_cast<Level>(level));
-    }
     const auto tried = std::ranges::count_if(trials, [](std::size_t each) { return each > 0; });
     others_[i] = static_cast<std::size_t>(std::max<std::ptrdiff_t>(tried - 1, 1));
     const bool smooth = axis.ordered && axis.levels > 2;

@@ -61,9 +61,8 @@ void SquareMatrix::grow(std::size_t size) {
     data_ = std::move(larger);
     stride_ = stride;
   } else {
-    for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t i = 0; i < size; ++i)
       for (std::size_t j = i < size_ ? size_ : 0; j < size; ++j) row(i)[j] = 0;
-    }
   }
   size_ = size;
 }

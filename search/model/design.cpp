@@ -53,9 +53,8 @@ void TrialTable::append(space::Point point) {
 }
 
 void TrialTable::truncate(std::size_t size) {
-  for (std::size_t row = 0; row < kernels_->rows(); ++row) {
+  for (std::size_t row = 0; row < kernels_->rows(); ++row)
     for (auto t = size; t < size_; ++t) covariance_[row * capacity_ + t] = closeness_[row * capacity_ + t] = 0;
-  }
   size_ = size;
 }
 
@@ -144,9 +143,8 @@ double Design::covariance(space::Point a, space::Point b, const Scales& scales) 
     terms.add(scales.weights[i] * static_cast<double>(kernels_.covariance(i, first, second)));
     closeness *= static_cast<double>(kernels_.closeness(i, first, second));
   }
-  for (std::size_t f = 0; f < features_.size(); ++f) {
+  for (std::size_t f = 0; f < features_.size(); ++f)
     terms.add(scales.weights[kernels_.parameters() + f] * feature(f, a) * feature(f, b));
-  }
   return terms.covariance(scales, closeness);
 }
 

@@ -45,9 +45,8 @@ space::PointList candidates_of(LinearModel& model, Feasibility& feasibility, spa
   for (std::size_t i = 0; i < std::min(kCentres, order.size()); ++i) lattice.neighbours(model.point(order[i]), found);
   std::vector<space::Level> point(lattice.width());
   for (int i = 0; i < kDrawn && lattice.sample(random, point); ++i) found.push_back(point);
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  for (std::size_t i = 0; i < found.size(); ++i)
     if (seen.insert(space::hash_of(found[i])).second) all.push_back(found[i]);
-  }
   std::vector<float> means, sds, works;
   model.predict(all, means, sds);
   feasibility.probabilities(all, works);

@@ -40,9 +40,8 @@ std::vector<FailureRules::Condition> FailureRules::conditions_of(space::Point po
       continue;
     }
     if (point[i] > 0) conditions.push_back({.parameter = parameter, .relation = Relation::AtLeast, .level = point[i]});
-    if (point[i] + 1U < axis.levels) {
+    if (point[i] + 1U < axis.levels)
       conditions.push_back({.parameter = parameter, .relation = Relation::AtMost, .level = point[i]});
-    }
   }
   return conditions;
 }
@@ -50,12 +49,10 @@ std::vector<FailureRules::Condition> FailureRules::conditions_of(space::Point po
 void FailureRules::consider(const Condition& first, const Condition& second) {
   if (rules_.size() >= kMostRules || !considered_.insert((key_of(first) << 32) | key_of(second)).second) return;
   Rule rule{.conditions = {first, second}};
-  for (std::size_t i = 0; i < worked_.size(); ++i) {
+  for (std::size_t i = 0; i < worked_.size(); ++i)
     if (rule.meets(worked_[i])) return;
-  }
-  for (auto i = failed_.size() - std::min(failed_.size(), kFailuresKept); i < failed_.size(); ++i) {
+  for (auto i = failed_.size() - std::min(failed_.size(), kFailuresKept); i < failed_.size(); ++i)
     if (rule.meets(failed_[i])) rule.failures.push_back(static_cast<std::uint32_t>(i));
-  }
   rules_.push_back(std::move(rule));
 }
 
@@ -64,9 +61,8 @@ void FailureRules::add_candidates(space::Point point) {
   candidates_ = std::max(candidates_, conditions.size() * (conditions.size() + 1) / 2);
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     consider(conditions[i], {});
-    for (auto j = i + 1; j < conditions.size(); ++j) {
+    for (auto j = i + 1; j < conditions.size(); ++j)
       if (conditions[i].parameter != conditions[j].parameter) consider(conditions[i], conditions[j]);
-    }
   }
 }
 
@@ -77,9 +73,8 @@ void FailureRules::tell(space::Point point, bool worked) {
   } else {
     const bool known = allows(point) < 1 - kKnown;
     const auto number = static_cast<std::uint32_t>(failed_.size());
-    for (auto& each : rules_) {
+    for (auto& each : rules_)
       if (each.meets(point)) each.failures.push_back(number);
-    }
     failed_.push_back(point);
     if (!known) add_candidates(point);
   }
@@ -133,9 +128,8 @@ void FailureRules::find_causes(const std::vector<double>& odds, const std::vecto
   causes_.clear();
   allowed_.clear();
   std::vector<std::uint64_t> explained(explained_odds.size());
-  for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i)
     for (const auto failure : rules_[i].failures) explained[failure] |= std::uint64_t{1} << i;
-  }
   std::unordered_map<std::uint64_t, double> weights;
   for (std::size_t f = 0; f < explained_odds.size(); ++f) {
     if (explained[f] == 0) continue;
@@ -144,9 +138,8 @@ void FailureRules::find_causes(const std::vector<double>& odds, const std::vecto
   }
   for (const auto& [rules, weight] : weights) {
     Cause cause{.rules = rules};
-    for (std::size_t i = 0; i < kLooked; ++i) {
+    for (std::size_t i = 0; i < kLooked; ++i)
       if ((rules >> i & 1) != 0) cause.shares[i] = odds[i] / (1 + weight);
-    }
     causes_.push_back(cause);
   }
   std::ranges::sort(causes_, {}, &Cause::rules);  // the order of a hash table is nobody's promise
@@ -158,9 +151,8 @@ double FailureRules::allowed_under(std::uint64_t met) const {
   std::vector<std::pair<double, std::uint64_t>> forbidding;
   for (const auto& cause : causes_) {
     double share = 0;
-    for (auto rest = cause.rules & met; rest != 0; rest &= rest - 1) {
+    for (auto rest = cause.rules & met; rest != 0; rest &= rest - 1)
       share += cause.shares[static_cast<std::size_t>(std::countr_zero(rest))];
-    }
     if (share > 0) forbidding.emplace_back(std::min(share, 1.0), cause.rules & met);
   }
   std::ranges::stable_sort(forbidding, std::greater{}, &std::pair<double, std::uint64_t>::first);
@@ -177,9 +169,8 @@ double FailureRules::allowed_under(std::uint64_t met) const {
 double FailureRules::allows(space::Point point) {
   update();
   std::uint64_t met = 0;
-  for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kLooked, rules_.size()); ++i)
     if (rules_[i].meets(point)) met |= std::uint64_t{1} << i;
-  }
   if (met == 0) return 1;
   const auto [known, is_new] = allowed_.try_emplace(met, 1.0);
   if (is_new) known->second = allowed_under(met);

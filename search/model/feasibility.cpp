@@ -84,9 +84,8 @@ std::size_t Feasibility::failures() const {
 void Feasibility::State::choose_carriers() {
   carriers.clear();
   const auto take = [&](bool wanted, std::size_t limit) {
-    for (auto t = points.size(); t-- > 0 && carriers.size() < limit;) {
+    for (auto t = points.size(); t-- > 0 && carriers.size() < limit;)
       if (worked[t] == wanted) carriers.push_back(t);
-    }
   };
   take(false, kCarriers - std::min(points.size() - failures, kCarriers / 2));
   take(true, kCarriers);

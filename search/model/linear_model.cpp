@@ -168,9 +168,8 @@ void LinearModel::State::choose_carriers() {
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // Earlier campaigns make room first.
-  for (auto t = order.size(); t-- > 0 && order.size() > options.trials;) {
+  for (auto t = order.size(); t-- > 0 && order.size() > options.trials;)
     if (past[t]) order.erase(order.begin() + static_cast<std::ptrdiff_t>(t));
-  }
   carriers = order;
   if (order.size() > options.trials) {
     // Half of them the best, where the optimum is sought. A quarter for what few trials say anything of (a framework

@@ -20,9 +20,8 @@ std::span<const float> row_of(const Design& design, std::size_t row) {
 std::vector<std::size_t> pattern(const space::PointList& points, std::size_t parameter) {
   std::map<space::Level, std::size_t> numbers;
   std::vector<std::size_t> result;
-  for (std::size_t t = 0; t < points.size(); ++t) {
+  for (std::size_t t = 0; t < points.size(); ++t)
     result.push_back(numbers.try_emplace(points[t][parameter], numbers.size()).first->second);
-  }
   return result;
 }
 
@@ -82,9 +81,8 @@ std::vector<ParameterEffect> LinearModel::effects() {
       LevelEffect effect{.level = inactive ? space::kNoLevel : static_cast<space::Level>(place),
                          .mean = moments.mean * s.target.scale};
       effect.interval = {.lower = effect.mean - ninety * sd, .upper = effect.mean + ninety * sd};
-      for (std::size_t t = 0; t < s.points.size(); ++t) {
+      for (std::size_t t = 0; t < s.points.size(); ++t)
         if (s.points[t][i] == effect.level) ++effect.trials;
-      }
       variances[i] += effect.mean * effect.mean / static_cast<double>(kernels.levels(i));
       result[i].levels.push_back(effect);
     }
@@ -132,11 +130,10 @@ std::vector<Alias> LinearModel::aliased() const {
   std::vector<Alias> result;
   for (auto& [levels, parameters] : groups) {
     const bool constant = std::ranges::all_of(levels, [](std::size_t number) { return number == 0; });
-    if (constant) {
+    if (constant)
       for (const auto each : parameters) result.push_back({.parameters = {each}});
-    } else if (parameters.size() > 1) {
+    else if (parameters.size() > 1)
       result.push_back({.parameters = std::move(parameters)});
-    }
   }
   std::ranges::sort(result, {}, &Alias::parameters);
   return result;

@@ -82,9 +82,8 @@ std::optional<MemoryModel::Line> MemoryModel::line_of(const Group& group) {
     auto points = group.peaks;
     // An out-of-memory gives a lower bound only (a censored observation). Where the line contradicts it, the bound is
     // taken as if it were measured, and the line fitted again.
-    for (const auto& each : group.exceeded) {
+    for (const auto& each : group.exceeded)
       if (line->at(each.batch) < each.bytes) points.push_back(each);
-    }
     if (points.size() == group.peaks.size()) break;
     line = least_squares(points, scale);
   }
@@ -116,9 +115,8 @@ std::optional<MemoryModel::Need> MemoryModel::need(const std::string& group, std
       need.upper = std::max(bounds.upper, need.expected + reach);
     }
   }
-  for (const auto& each : known.exceeded) {
+  for (const auto& each : known.exceeded)
     if (wanted >= each.batch) need.lower = std::max(need.lower, each.bytes);
-  }
   need.upper = std::max(need.upper, need.lower);
   need.expected = std::clamp(need.expected, need.lower, need.upper);
   return need;
@@ -133,9 +131,8 @@ double MemoryModel::fits(const std::string& group, std::int64_t batch, double li
     // What was seen comes before what is fitted: no line may contradict a batch that failed or fitted.
     if (wanted >= each.batch && limit_bytes <= each.bytes) return 0;
   }
-  for (const auto& each : known.peaks) {
+  for (const auto& each : known.peaks)
     if (wanted <= each.batch && each.bytes <= limit_bytes) return 1;
-  }
   if (const auto line = line_of(known)) {
     const boost::math::students_t student(line->degrees);
     return boost::math::cdf(student, (limit_bytes - line->at(wanted)) / line->sd(wanted));
@@ -198,9 +195,8 @@ void LargestBatch::tell_out_of_memory(std::int64_t batch) {
 std::optional<std::int64_t> LargestBatch::next() const {
   if (failures_ >= kMostFailures) return std::nullopt;
   std::vector<std::int64_t> open;
-  for (const auto each : candidates_) {
+  for (const auto each : candidates_)
     if ((!fitted_ || each > *fitted_) && (!failed_ || each < *failed_)) open.push_back(each);
-  }
   if (open.empty()) return std::nullopt;
   // The smallest first: nothing is known of memory yet, and a failure costs as much time as a success.
   if (!fitted_) return open.front();
@@ -215,9 +211,8 @@ std::optional<std::int64_t> LargestBatch::next() const {
   }
   if (step) return step;
   // Nothing is nearly sure: the smallest step that would make a difference; it settles the question either way.
-  for (const auto each : open) {
+  for (const auto each : open)
     if (static_cast<double>(each) > static_cast<double>(*fitted_) * resolution) return each;
-  }
   return open.back();
 }
 
@@ -272,9 +267,8 @@ std::vector<std::string> choose_grouping(std::span<const MemoryObservation> obse
                                          std::string_view batch_parameter) {
   std::vector<std::string> open;
   for (const auto& each : observations) {
-    for (const auto& [name, value] : each.configuration.values()) {
+    for (const auto& [name, value] : each.configuration.values())
       if (name != batch_parameter && std::ranges::find(open, name) == open.end()) open.push_back(name);
-    }
   }
   std::ranges::sort(open);
   std::vector<std::string> chosen;

@@ -112,9 +112,8 @@ Posterior::Difference Posterior::mean_difference(const space::PointList& from, c
     for (std::size_t t = 0; t <= i; ++t) weights[t] += inverse_.row(i)[t] * sum;
   }
   const auto diagonal = precision();
-  for (std::size_t t = 0; t < size_; ++t) {
+  for (std::size_t t = 0; t < size_; ++t)
     result.without.push_back(result.moments.mean - weights[t] * alpha_[t] / diagonal[t]);
-  }
   return result;
 }
 
@@ -131,9 +130,8 @@ void Posterior::at(const space::PointList& points, const Scales& scales, std::ve
       design_->terms(points[begin + c], scales, terms_);
       covariance_row(terms_, scales, padded, rows_.data() + c * padded);
     }
-    for (std::size_t t = 0; t < size_; ++t) {
+    for (std::size_t t = 0; t < size_; ++t)
       for (std::size_t c = 0; c < kBlock; ++c) block_[t * kBlock + c] = rows_[c * padded + t];
-    }
     float mean[kBlock], explained[kBlock] = {};
     explain_block(inverse_floats_.data(), stride_, 0, size_, alpha_floats_.data(), block_.data(), mean, explained);
     for (std::size_t c = 0; c < count; ++c) {
@@ -214,9 +212,8 @@ void Posterior::means(const space::PointList& points, const Scales& scales, std:
 std::span<const double> Posterior::precision() const {
   if (precision_.empty()) {
     precision_.resize(size_);
-    for (std::size_t i = 0; i < size_; ++i) {
+    for (std::size_t i = 0; i < size_; ++i)
       for (std::size_t t = 0; t <= i; ++t) precision_[t] += inverse_.row(i)[t] * inverse_.row(i)[t];
-    }
   }
   return precision_;
 }
@@ -224,9 +221,8 @@ std::span<const double> Posterior::precision() const {
 std::vector<Posterior::Moments> Posterior::leave_one_out(std::span<const double> values) const {
   const auto diagonal = precision();
   std::vector<Moments> result(size_);
-  for (std::size_t t = 0; t < size_; ++t) {
+  for (std::size_t t = 0; t < size_; ++t)
     result[t] = {.mean = values[t] - alpha_[t] / diagonal[t], .variance = 1 / diagonal[t]};
-  }
   return result;
 }
 

@@ -71,17 +71,15 @@ std::optional<double> Pruning::most_hopeful(space::Lattice& lattice, const space
     std::ranges::copy(starts[i], point.begin());
     move_here();
   }
-  for (int i = 0; i < kRandomStarts && least_margin > 0; ++i) {
+  for (int i = 0; i < kRandomStarts && least_margin > 0; ++i)
     if (lattice.sample(random, point)) move_here();
-  }
   space::PointList near(lattice.width());
   for (int step = 0; step < kSteps && !best.empty() && least_margin > 0; ++step) {
     near.clear();
     lattice.neighbours(best, near);
     const double before = least_margin;
-    for (std::size_t i = 0; i < near.size(); ++i) {
+    for (std::size_t i = 0; i < near.size(); ++i)
       if (near[i][parameter] == level) look(near[i]);
-    }
     if (!(least_margin < before)) break;
   }
   if (best.empty()) return std::nullopt;

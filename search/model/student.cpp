@@ -21,9 +21,8 @@ constexpr std::size_t kRemembered = 16;
 double student_quantile(double degrees, double probability) {
   static thread_local std::array<CachedQuantile, kRemembered> known;
   static thread_local std::size_t next = 0;
-  for (const CachedQuantile& each : known) {
+  for (const CachedQuantile& each : known)
     if (each.degrees == degrees && each.probability == probability) return each.quantile;
-  }
   const double quantile = boost::math::quantile(boost::math::students_t_distribution<double>(degrees), probability);
   known[next] = {.degrees = degrees, .probability = probability, .quantile = quantile};
   next = (next + 1) % kRemembered;

@@ -71,9 +71,8 @@ std::optional<CalibrationCheck> check_calibration(PrunedSearch& search, const Re
   calibration.audit_failures = search.audit().failures();
   calibration.audit_misses = search.audit().misses();
   double log_best = std::numeric_limits<double>::infinity();
-  for (const auto& trial : run.told) {
+  for (const auto& trial : run.told)
     if (trial.estimate) log_best = std::min(log_best, std::log(trial.estimate->value));
-  }
   const auto drawn = draw(search, recorded, run);
   calibration.search_intervals =
       model::calibration(search.models().times(), drawn.points, drawn.log_values, 0.9, calibration.widening);

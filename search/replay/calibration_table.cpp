@@ -27,9 +27,8 @@ double share(std::size_t part, std::size_t whole) {
 Mean mean_over(std::span<const CalibrationCheck* const> runs,
                const std::function<std::optional<double>(const CalibrationCheck&)>& of) {
   std::vector<double> values;
-  for (const auto* run : runs) {
+  for (const auto* run : runs)
     if (const auto value = of(*run)) values.push_back(*value);
-  }
   return mean_of(values);
 }
 
@@ -44,9 +43,8 @@ std::optional<double> share_of_pruned(const CalibrationCheck& run, std::size_t p
 CalibrationCell cell_of(const Series& series, std::size_t budget) {
   std::vector<const CalibrationCheck*> runs;
   for (const auto& run : series.runs) {
-    for (const auto& calibration : run.calibration) {
+    for (const auto& calibration : run.calibration)
       if (calibration.evaluations == budget) runs.push_back(&calibration);
-    }
   }
   CalibrationCell cell{.evaluations = budget, .runs = runs.size()};
   cell.search_coverage =
@@ -121,9 +119,8 @@ CalibrationTable make_calibration_table(const ReplayOptions& options, std::span<
     CalibrationRow all{.space = 0, .strategy = strategy, .cells = {}};
     for (std::size_t b = 0; b < table.budgets.size(); ++b) {
       std::vector<const CalibrationCell*> cells;
-      for (const auto& row : table.rows) {
+      for (const auto& row : table.rows)
         if (row.strategy == strategy) cells.push_back(&row.cells[b]);
-      }
       if (!cells.empty()) all.cells.push_back(over_all(cells, table.budgets[b]));
     }
     if (!all.cells.empty()) table.all.push_back(std::move(all));

@@ -29,9 +29,8 @@ space::DomainSpec domain_of(std::vector<space::Value> values) {
     const bool fractions =
         std::ranges::any_of(values, [](const auto& each) { return std::holds_alternative<double>(each); });
     // 0.5, 1, 2: all are fractions, or the list would have two kinds of numbers.
-    for (auto& each : values) {
+    for (auto& each : values)
       if (fractions) each = real_value(each);
-    }
     std::ranges::sort(values, {}, real_value);
     return space::OrdinalSpec{std::move(values)};
   }
@@ -48,16 +47,14 @@ class Assembly {
   std::expected<RecordedSpace, std::string> run() {
     choose_columns();
     read_rows();
-    if (foreign_.has_rule) {
+    if (foreign_.has_rule)
       for (auto& require : foreign_.requirements)
         description_.constraints.push_back({.require = require, .because = "the source requires " + require});
-    } else {
+    else
       description_.rows = table_of(description_, rows_);
-    }
     std::vector<std::string> notes;
-    if (repeated_ > 0) {
+    if (repeated_ > 0)
       notes.push_back(fmt::format("{} rows repeat an earlier configuration; the first of each counts", repeated_));
-    }
     return RecordedSpace::create(std::move(foreign_.name), std::move(foreign_.kind), std::move(description_),
                                  std::move(rows_), std::move(notes));
   }

@@ -111,11 +111,10 @@ ForeignRow cache_row(const json& entry, const std::string& objective, const std:
   const auto found = entry.find(objective);
   if (found == entry.end()) throw Wrong{fmt::format("{}: '{}' is missing", where, excerpt(objective))};
   const auto failure = found->is_string() ? outcome_named(found->get<std::string>()) : std::nullopt;
-  if (failure && *failure != Outcome::Ok) {
+  if (failure && *failure != Outcome::Ok)
     row.outcome = *failure;
-  } else {
+  else
     row.objective = positive(*found, where + "/" + excerpt(objective));
-  }
   row.times = times_in(entry, "times", where);
   row.cost_ms = sum_of(entry, {"compile_time", "verification_time", "benchmark_time"});
   return row;
@@ -123,9 +122,8 @@ ForeignRow cache_row(const json& entry, const std::string& objective, const std:
 
 const json& measurement(const json& result, const std::string& objective, const std::string& where) {
   const auto& list = member(result, "measurements", json::value_t::array, where);
-  for (const auto& each : list) {
+  for (const auto& each : list)
     if (each.is_object() && text_or(each, "name", "") == objective && each.contains("value")) return each["value"];
-  }
   throw Wrong{fmt::format("{}/measurements: none is named '{}'", where, excerpt(objective))};
 }
 
@@ -169,10 +167,9 @@ NamedRows rows_of_cache(const json& document, std::vector<std::string> names) {
 NamedRows rows_of_results(const json& document, std::vector<std::string> names) {
   NamedRows named{.names = std::move(names), .rows = {}};
   const auto& results = member(document, "results", json::value_t::array, "");
-  if (named.names.empty() && !results.empty()) {
+  if (named.names.empty() && !results.empty())
     for (const auto& [name, value] : member(results[0], "configuration", json::value_t::object, "/results/0").items())
       named.names.push_back(name);
-  }
   for (std::size_t i = 0; i < results.size(); ++i)
     named.rows.push_back(results_row(results[i], named.names, fmt::format("/results/{}", i)));
   return named;
@@ -184,9 +181,8 @@ std::vector<ForeignParameter> occurring_values(const NamedRows& named) {
   for (std::size_t i = 0; i < named.names.size(); ++i) {
     ForeignParameter parameter{.name = named.names[i], .values = {}};
     std::set<std::string> seen;  // by text: 1 and 1.0 come from one tool and are not mixed
-    for (const auto& row : named.rows) {
+    for (const auto& row : named.rows)
       if (seen.insert(space::to_json(row.values[i]).dump()).second) parameter.values.push_back(row.values[i]);
-    }
     if (parameter.values.size() > kMaxValues)
       throw Wrong{fmt::format("'{}' has {} values, more than {}", excerpt(parameter.name), seen.size(), kMaxValues)};
     parameters.push_back(std::move(parameter));

@@ -35,9 +35,8 @@ Loaded load_folder(const fs::path& folder) {
   if (is_space_folder(folder)) return one(load_space_folder(folder));
   std::error_code error;
   std::vector<fs::path> folders;
-  for (const fs::directory_entry& entry : space::entries_of(folder, error)) {
+  for (const fs::directory_entry& entry : space::entries_of(folder, error))
     if (is_space_folder(entry.path())) folders.push_back(entry.path());
-  }
   if (error) return std::unexpected(fmt::format("{}: {}", folder.string(), error.message()));
   if (folders.empty()) {
     return std::unexpected(

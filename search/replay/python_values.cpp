@@ -60,9 +60,8 @@ class Reader {
         wrong(part.begin, "this bracket is not closed at the end");
       return items({part.begin + 1, part.end - 1}, depth);
     }
-    for (const std::string_view name : {"list", "tuple", "sorted"}) {
+    for (const std::string_view name : {"list", "tuple", "sorted"})
       if (const auto inside = argument_of(part, name)) return iterable(trimmed(*inside), depth + 1);
-    }
     if (const auto inside = argument_of(part, "range")) return range(*inside);
     wrong(part.begin, fmt::format("found '{}', not a list, a tuple or a range", excerpt(body, 40)));
   }
@@ -236,11 +235,10 @@ std::expected<std::vector<space::Value>, PythonError> parse_python_values(std::s
   try {
     auto values = Reader(text).read();
     std::set<std::string> seen;
-    for (const auto& value : values) {
+    for (const auto& value : values)
       if (!seen.insert(space::to_json(value).dump()).second)
         return std::unexpected(
             PythonError{0, fmt::format("{} stands in the list twice", excerpt(space::to_text(value)))});
-    }
     return values;
   } catch (const PythonError& error) {
     return std::unexpected(error);

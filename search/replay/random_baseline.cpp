@@ -98,9 +98,8 @@ Score RandomBaseline::score(std::span<const RunValues> runs, std::size_t cap) co
     double best = worst();
     std::size_t used = 0;
     for (std::size_t point = first; point < last; ++point) {
-      for (; used < std::min(point, run.size()); ++used) {
+      for (; used < std::min(point, run.size()); ++used)
         best = std::min(best, run[used]);  // stays where the run's value is NaN
-      }
       at[point - first].push_back(best);
     }
   }

@@ -131,9 +131,8 @@ std::expected<void, std::string> RecordedSpace::choose_default() {
   const auto values_alone = space::Space::create(parameters, {}, description_.facts);
   if (!values_alone) return std::unexpected(whole_text(values_alone.error()));
   std::size_t first = 0;
-  for (std::size_t row = 1; row < rows_.size(); ++row) {
+  for (std::size_t row = 1; row < rows_.size(); ++row)
     if (std::ranges::lexicographical_compare(rows_.row(row), rows_.row(first))) first = row;
-  }
   for (std::size_t i = 0; i < rows_.columns; ++i) {
     const auto cell = rows_.row(first)[i];
     if (cell != space::kNoValue) parameters[i].default_value = values_alone->parameters()[i].value(cell);

@@ -160,11 +160,9 @@ class Crew {
  public:
   Crew(std::span<const RecordedSpace> spaces, const ReplayOptions& options, const Progress& progress, const Stop& stop)
       : spaces_(spaces), options_(options), progress_(progress), stop_(stop) {
-    for (std::size_t space = 0; space < spaces.size(); ++space) {
-      for (std::size_t strategy = 0; strategy < options.strategies.size(); ++strategy) {
+    for (std::size_t space = 0; space < spaces.size(); ++space)
+      for (std::size_t strategy = 0; strategy < options.strategies.size(); ++strategy)
         series_.push_back({.space = space, .strategy = strategy, .runs = std::vector<RunTrace>(options.repeats)});
-      }
-    }
     all_ = series_.size() * options.repeats;
   }
 

@@ -94,9 +94,8 @@ Cell geometric_mean(std::span<const SpaceRow* const> rows, std::size_t budget) {
 
 Summary summary_of(std::size_t strategy, const Scoreboard& board) {
   std::vector<const SpaceRow*> rows;
-  for (const auto& row : board.rows) {
+  for (const auto& row : board.rows)
     if (row.strategy == strategy) rows.push_back(&row);
-  }
   Summary summary{.strategy = strategy, .cells = {}, .score = {}, .score_100 = {}};
   for (std::size_t b = 0; b < board.budgets.size(); ++b) summary.cells.push_back(geometric_mean(rows, b));
   const auto count = static_cast<double>(rows.size());

@@ -116,10 +116,9 @@ std::vector<space::Value> values_of(const json& list, const std::string& where) 
     fractions = fractions || list[i].is_number_float();
   }
   // 0.5, 1, 2: all are fractions, or the list would have two kinds of numbers.
-  for (auto& value : values) {
+  for (auto& value : values)
     if (const auto* whole = std::get_if<std::int64_t>(&value); fractions && whole != nullptr)
       value = static_cast<double>(*whole);
-  }
   return values;
 }
 
@@ -336,9 +335,8 @@ std::string description_of(const RecordedSpace& recorded) {
 /// Without those that are no finite numbers: they say nothing, and no reader takes them.
 std::string times_text(std::span<const float> times) {
   std::string text;
-  for (const float each : times) {
+  for (const float each : times)
     if (std::isfinite(each)) fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ";", each);
-  }
   return text;
 }
 

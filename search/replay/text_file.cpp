@@ -24,9 +24,8 @@ constexpr unsigned kBlock = 1U << 20U;
 
 std::expected<std::string, std::string> read_text(const std::filesystem::path& file, std::size_t most) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
+  if (!std::filesystem::is_regular_file(file, error))
     return std::unexpected(fmt::format("{}: {}", file.string(), error ? error.message() : "no regular file"));
-  }
   // zlib reads what is not gzip as it is.
   const GzipFile opened(gzopen(file.c_str(), "rb"));
   if (!opened) return std::unexpected(fmt::format("{}: cannot be opened", file.string()));

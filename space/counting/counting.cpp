@@ -58,20 +58,17 @@ Counting::Counting(const Space::Model& model) : model_(model) {
     value_counts_.push_back(model.parameters[i].is_real() ? 1 : model.parameters[i].size());
   }
   std::vector<Rule> rules;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     if (conditional[i]) rules.push_back(activity_rule(model.activity[i]->expression().tree(), i, conditional));
-  }
   const auto unreadable = [&](std::size_t parameter) {
     return model_.parameters[parameter].is_real() || value_counts_[parameter] > kMaxRead;
   };
   for (std::size_t i = 0; i < model.requirements.size(); ++i) {
-    for (auto& rule : constraint_rules(model.requirements[i].expression().tree(), i, conditional)) {
-      if (std::ranges::any_of(rule.reads, unreadable)) {
+    for (auto& rule : constraint_rules(model.requirements[i].expression().tree(), i, conditional))
+      if (std::ranges::any_of(rule.reads, unreadable))
         reject(rule);
-      } else {
+      else
         rules.push_back(std::move(rule));
-      }
-    }
   }
   values_.resize(count);
   for (const auto& rule : rules) {
@@ -102,9 +99,8 @@ void Counting::take_rows(std::vector<std::size_t>& members, std::vector<Rule>& r
 void Counting::Component::at(Count number, std::span<Choice> choices) const {
   if (rows == nullptr) return diagram.at(number, choices);
   const auto row = rows->table.row(static_cast<std::size_t>(number.bits()));
-  for (std::size_t c = 0; c < row.size(); ++c) {
+  for (std::size_t c = 0; c < row.size(); ++c)
     choices[rows->columns[c]] = row[c] == kNoValue ? kInactive : Choice{row[c]};
-  }
 }
 
 void Counting::reject(const Rule& rule) {
@@ -156,9 +152,8 @@ void Counting::build_connected(const std::vector<std::size_t>& members, std::vec
     return bits;
   };
   const auto heaviest = std::ranges::max_element(rules, {}, combinations);
-  if (heaviest == rules.end() || heaviest->activates) {
+  if (heaviest == rules.end() || heaviest->activates)
     throw std::length_error("the conditions of activity join too many parameters to be counted");
-  }
   reject(*heaviest);
   rules.erase(heaviest);
   build(members, std::move(rules), attempt + 1);
@@ -166,9 +161,8 @@ void Counting::build_connected(const std::vector<std::size_t>& members, std::vec
 
 void Counting::make_groups() {
   std::vector<std::size_t> component_of(value_counts_.size());
-  for (std::size_t c = 0; c < components_.size(); ++c) {
+  for (std::size_t c = 0; c < components_.size(); ++c)
     for (const auto parameter : components_[c].members) component_of[parameter] = c;
-  }
   Partition partition(components_.size());
   for (const auto& rule : rejecting_) {
     const auto all = joined_by(rule);
@@ -185,15 +179,13 @@ void Counting::make_groups() {
 
 void Counting::fill(std::span<const std::size_t> members, std::span<const Choice> choices,
                     Assignment& assignment) const {
-  for (const auto parameter : members) {
-    if (choices[parameter] == kInactive) {
+  for (const auto parameter : members)
+    if (choices[parameter] == kInactive)
       assignment[parameter] = Operand();
-    } else if (model_.parameters[parameter].is_real()) {
+    else if (model_.parameters[parameter].is_real())
       assignment[parameter] = Operand::of(model_.parameters[parameter].real_lower);  // draw() moves it
-    } else {
+    else
       assignment[parameter] = model_.operand(parameter, choices[parameter]);
-    }
-  }
 }
 
 void Counting::draw(const Group& group, Random& random, std::span<Choice> choices, Assignment& assignment) const {
@@ -203,9 +195,8 @@ void Counting::draw(const Group& group, Random& random, std::span<Choice> choice
     fill(component.members, choices, assignment);
     for (const auto parameter : component.members) {
       const auto& held = model_.parameters[parameter];
-      if (held.is_real() && choices[parameter] != kInactive) {
+      if (held.is_real() && choices[parameter] != kInactive)
         assignment[parameter] = Operand::of(held.real_from_unit(random.unit()));
-      }
     }
   }
 }

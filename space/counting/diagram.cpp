@@ -218,9 +218,8 @@ class Diagram::Builder {
         layer.children.push_back(follow(plan, state, active, Operand(), next));
       } else {
         if (edges_ + layer.children.size() + layer.size > input_.edge_limit) return false;
-        for (const auto& value : input_.values[layer.parameter]) {
+        for (const auto& value : input_.values[layer.parameter])
           layer.children.push_back(follow(plan, state, true, value, next));
-        }
       }
       if (nodes_ + next.size() > input_.node_limit || next.operands() > 4 * input_.node_limit) return false;
     }
@@ -239,9 +238,8 @@ class Diagram::Builder {
 
   std::uint32_t follow(const LayerPlan& plan, std::span<const Operand> state, bool active, Operand value,
                        StateTable& next) {
-    for (const auto& move : plan.touched) {
+    for (const auto& move : plan.touched)
       if (!touch(move, state, active, value)) return kDead;
-    }
     return next.insert(out_);
   }
 
@@ -252,11 +250,10 @@ class Diagram::Builder {
     const auto slots = move.ends ? std::span<Operand>() : std::span(out_).subspan(move.to + 1, move.to_slots);
     const auto old_slots = move.starts ? std::span<const Operand>() : state.subspan(move.from + 1, move.from_slots);
     Operand status;
-    if (!move.starts) {
+    if (!move.starts)
       status = state[move.from];
-    } else if (condition.at_start() != Verdict::Open) {
+    else if (condition.at_start() != Verdict::Open)
       status = Operand::of(condition.at_start() == Verdict::Holds);
-    }
     if (!active) {
       status = Operand::of(is_constraint);
     } else if (status.is_nothing()) {
@@ -280,9 +277,8 @@ class Diagram::Builder {
       layer.counts.resize(nodes);
       for (std::size_t node = 0; node < nodes; ++node) {
         Count sum;
-        for (auto edge = layer.first[node]; edge < layer.first[node + 1]; ++edge) {
+        for (auto edge = layer.first[node]; edge < layer.first[node + 1]; ++edge)
           if (layer.children[edge] != kDead) sum = sum + below[layer.children[edge]];
-        }
         if (layer.indifferent && layer.active[node]) sum = sum * Count(layer.size);
         layer.counts[node] = sum;
       }

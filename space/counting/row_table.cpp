@@ -33,9 +33,8 @@ RowTable::Range RowTable::narrow(Range range, std::size_t column, Cell cell) con
 
 bool RowTable::contains(std::span<const Cell> row) const {
   Range range{0, rows()};
-  for (std::size_t column = 0; column < columns_ && range.first < range.second; ++column) {
+  for (std::size_t column = 0; column < columns_ && range.first < range.second; ++column)
     range = narrow(range, column, row[column]);
-  }
   return range.first < range.second;
 }
 

@@ -81,9 +81,8 @@ class RowTableResolver {
   void check_rows() {
     const auto columns = spec_.parameters.size();
     Assignment assignment(model_.parameters.size());
-    for (std::size_t row = 0; row * columns < spec_.cells.size() && !failed(); ++row) {
+    for (std::size_t row = 0; row * columns < spec_.cells.size() && !failed(); ++row)
       check_row(row, std::span(spec_.cells).subspan(row * columns, columns), assignment);
-    }
   }
 
   void check_row(std::size_t row, std::span<const Cell> cells, Assignment& assignment) {

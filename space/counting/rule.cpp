@@ -26,9 +26,8 @@ std::vector<NodeIndex> nodes_below(const Expression::Tree& tree, NodeIndex root)
     for (const auto child : tree.nodes[index].children) reached[child] = true;
   }
   std::vector<NodeIndex> result;
-  for (NodeIndex index = 0; index <= root; ++index) {
+  for (NodeIndex index = 0; index <= root; ++index)
     if (reached[index]) result.push_back(index);
-  }
   return result;
 }
 

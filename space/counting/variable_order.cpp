@@ -24,9 +24,8 @@ class RuleShape {
     for (const auto index : below_) bits_[index] = estimate(rule.tree->nodes[index], sizes);
     std::set<std::size_t> all(rule.reads.begin(), rule.reads.end());
     all.insert(rule.guards.begin(), rule.guards.end());
-    for (const auto parameter : rule.reads) {
+    for (const auto parameter : rule.reads)
       if (all.erase(parameter) != 0) steps_.push_back(parameter);
-    }
     steps_.insert(steps_.end(), all.begin(), all.end());
   }
 
@@ -52,11 +51,10 @@ class RuleShape {
       for (const auto child : node.children) {
         if (!complete[child] || counted[child]) continue;
         counted[child] = true;
-        if (rule_.tree->nodes[child].operation == Operation::Parameter) {
+        if (rule_.tree->nodes[child].operation == Operation::Parameter)
           result.kept.push_back(rule_.tree->nodes[child].parameter);
-        } else {
+        else
           result.computed_bits += bits_[child];
-        }
       }
     }
     return result;
@@ -167,9 +165,8 @@ class GreedyOrder {
   Before swap_in(std::size_t parameter) {
     Before before{.bits = bits_, .states = {}};
     placed_[parameter] = true;
-    for (const auto r : touching_[parameter]) {
+    for (const auto r : touching_[parameter])
       before.states.push_back(std::exchange(states_[r], shapes_[r].state(placed_)));
-    }
     bits_ = total_bits();
     return before;
   }
@@ -189,9 +186,8 @@ class GreedyOrder {
       if (!states_[r].open) continue;
       computed += std::max(states_[r].computed_bits, 0.01);  // an open rule with nothing to remember is still open
       kept_.insert(states_[r].kept.begin(), states_[r].kept.end());
-      for (const auto parameter : shapes_[r].steps()) {
+      for (const auto parameter : shapes_[r].steps())
         if (placed_[parameter]) known_.insert(parameter);
-      }
     }
     const auto bits_of = [&](const std::set<std::size_t>& parameters) {
       double sum = 0;

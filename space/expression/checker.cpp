@@ -100,9 +100,8 @@ NodeIndex TreeBuilder::fail(std::size_t position, std::string message) {
 
 NodeIndex TreeBuilder::push(Node node) {
   if (error_) return kNone;
-  if (tree_->nodes.size() >= Expression::kMaxNodes) {
+  if (tree_->nodes.size() >= Expression::kMaxNodes)
     return fail(node.position, fmt::format("the expression has more than {} parts", Expression::kMaxNodes));
-  }
   for (const auto child : node.children) node.may_fail = node.may_fail || at(child).may_fail;
   tree_->nodes.push_back(std::move(node));
   return static_cast<NodeIndex>(tree_->nodes.size() - 1);
@@ -191,9 +190,8 @@ NodeIndex TreeBuilder::fact(const Fact& value, std::uint32_t position) {
 }
 
 NodeIndex TreeBuilder::list(std::vector<NodeIndex> items, std::uint32_t position) {
-  for (const auto item : items) {
+  for (const auto item : items)
     if (item == kNone || !refuse_list(item)) return kNone;
-  }
   return push({.operation = Operation::List,
                .types = kList,
                .position = position,
@@ -264,9 +262,8 @@ NodeIndex TreeBuilder::membership(NodeIndex left, NodeIndex right, std::uint32_t
   Node node{
       .operation = Operation::InList, .types = kBool, .position = position, .children = {left, right}, .constant = {}};
   if (at(right).operation == Operation::List) {
-    for (const auto item : at(right).children) {
+    for (const auto item : at(right).children)
       if (!comparable(left, item, at(item).position)) return kNone;
-    }
     return fold(std::move(node));
   }
   if (!require(right, kText, "the right side of 'in', where it is no list,", position)) return kNone;
@@ -278,9 +275,8 @@ NodeIndex TreeBuilder::membership(NodeIndex left, NodeIndex right, std::uint32_t
 
 NodeIndex TreeBuilder::logical(Operation operation, NodeIndex left, NodeIndex right, std::uint32_t position) {
   if (error_ || !refuse_list(left) || !refuse_list(right)) return kNone;
-  if (at(left).operation == Operation::Constant) {
+  if (at(left).operation == Operation::Constant)
     return at(left).constant.truth() == (operation == Operation::And) ? right : left;
-  }
   const auto types = static_cast<TypeMask>(at(left).types | at(right).types);
   return push(
       {.operation = operation, .types = types, .position = position, .children = {left, right}, .constant = {}});
@@ -298,9 +294,8 @@ NodeIndex TreeBuilder::call(std::string_view function, std::vector<NodeIndex> ar
   if (arguments.size() != 1)
     return fail(position, fmt::format("{} takes one argument, not {}", function, arguments.size()));
   const auto argument = arguments[0];
-  if (function == "len" && at(argument).operation == Operation::List) {
+  if (function == "len" && at(argument).operation == Operation::List)
     return constant(Operand::of(static_cast<std::int64_t>(at(argument).children.size())), position);
-  }
   const bool absolute = function == "abs";
   if (!require(argument, absolute ? kNumber : kText, function, position)) return kNone;
   Node node{.operation = absolute ? Operation::Absolute : Operation::Length,
@@ -315,9 +310,8 @@ NodeIndex TreeBuilder::call(std::string_view function, std::vector<NodeIndex> ar
 NodeIndex TreeBuilder::extreme(Operation operation, std::vector<NodeIndex> arguments, std::uint32_t position) {
   const std::string_view name = operation == Operation::Minimum ? "min" : "max";
   if (arguments.size() == 1) {
-    if (at(arguments[0]).operation != Operation::List) {
+    if (at(arguments[0]).operation != Operation::List)
       return fail(position, fmt::format("{} of one argument needs a list", name));
-    }
     arguments = std::vector(at(arguments[0]).children);
   }
   if (arguments.empty()) return fail(position, fmt::format("{} of nothing", name));
@@ -333,9 +327,8 @@ NodeIndex TreeBuilder::extreme(Operation operation, std::vector<NodeIndex> argum
 std::shared_ptr<const Expression::Tree> TreeBuilder::finish(NodeIndex root) {
   if (!refuse_list(root)) return nullptr;
   tree_->root = root;
-  for (std::size_t i = 0; i < parameter_nodes_.size(); ++i) {
+  for (std::size_t i = 0; i < parameter_nodes_.size(); ++i)
     if (parameter_nodes_[i] != kNone) tree_->mentions.push_back(i);
-  }
   return tree_;
 }
 

@@ -46,9 +46,8 @@ std::expected<Expression, ExpressionError> Expression::parse(std::string_view te
                                                              const Facts& facts) {
   auto tree = parse_expression(text, parameters, facts);
   if (!tree) return std::unexpected(std::move(tree.error()));
-  if (!Program::compile(**tree, (*tree)->root, {})) {
+  if (!Program::compile(**tree, (*tree)->root, {}))
     return std::unexpected(ExpressionError{0, "the expression is too complicated; divide it"});
-  }
   return Expression(std::move(*tree));
 }
 

@@ -95,23 +95,20 @@ Value Operand::value() const {
 }
 
 Operand add(Operand a, Operand b) {
-  if (std::int64_t sum = 0; both_integral(a, b)) {
+  if (std::int64_t sum = 0; both_integral(a, b))
     return __builtin_add_overflow(a.integer(), b.integer(), &sum) ? overflow() : Operand::of(sum);
-  }
   return both_numbers(a, b) ? Operand::of(a.number() + b.number()) : wrong_types();
 }
 
 Operand subtract(Operand a, Operand b) {
-  if (std::int64_t difference = 0; both_integral(a, b)) {
+  if (std::int64_t difference = 0; both_integral(a, b))
     return __builtin_sub_overflow(a.integer(), b.integer(), &difference) ? overflow() : Operand::of(difference);
-  }
   return both_numbers(a, b) ? Operand::of(a.number() - b.number()) : wrong_types();
 }
 
 Operand multiply(Operand a, Operand b) {
-  if (std::int64_t product = 0; both_integral(a, b)) {
+  if (std::int64_t product = 0; both_integral(a, b))
     return __builtin_mul_overflow(a.integer(), b.integer(), &product) ? overflow() : Operand::of(product);
-  }
   return both_numbers(a, b) ? Operand::of(a.number() * b.number()) : wrong_types();
 }
 
@@ -149,9 +146,8 @@ Operand power(Operand a, Operand b) {
   const double base = a.number();
   const double exponent = b.number();
   if (base == 0 && exponent < 0) return Operand::failed(Failure::DivisionByZero);
-  if (base < 0 && std::isfinite(base) && std::isfinite(exponent) && exponent != std::floor(exponent)) {
+  if (base < 0 && std::isfinite(base) && std::isfinite(exponent) && exponent != std::floor(exponent))
     return Operand::failed(Failure::FractionalPower);
-  }
   const double result = std::pow(base, exponent);
   return std::isinf(result) && std::isfinite(base) && std::isfinite(exponent) ? overflow() : Operand::of(result);
 }

@@ -109,9 +109,8 @@ class Lexer {
     if (!real && at_ - start > 1 && *first == '0') return fail(start, "an integer does not begin with 0");
     token.kind = real ? Token::Kind::Real : Token::Kind::Integer;
     const auto result = real ? std::from_chars(first, last, token.real) : std::from_chars(first, last, token.integer);
-    if (result.ec != std::errc{}) {
+    if (result.ec != std::errc{})
       return fail(start, real ? "the number is too large or too small" : "the integer does not fit 64 bits");
-    }
     return true;
   }
 
@@ -119,13 +118,11 @@ class Lexer {
     token.kind = Token::Kind::Text;
     const auto start = at_;
     const char quote = text_[at_++];
-    while (at_ < text_.size() && text_[at_] != quote) {
-      if (text_[at_] != '\\') {
+    while (at_ < text_.size() && text_[at_] != quote)
+      if (text_[at_] != '\\')
         token.text += text_[at_++];
-      } else if (!read_escape(token.text)) {
+      else if (!read_escape(token.text))
         return false;
-      }
-    }
     if (at_ == text_.size()) return fail(start, fmt::format("the text that begins here has no closing {}", quote));
     ++at_;
     return true;
@@ -135,9 +132,8 @@ class Lexer {
     constexpr std::string_view kLetters = "\\'\"nt";
     constexpr std::string_view kMeanings = "\\'\"\n\t";
     const auto which = kLetters.find(peek(1));
-    if (at_ + 1 >= text_.size() || which == std::string_view::npos) {
+    if (at_ + 1 >= text_.size() || which == std::string_view::npos)
       return fail(at_, R"(after a backslash stands one of \ ' " n t)");
-    }
     into += kMeanings[which];
     at_ += 2;
     return true;
@@ -231,9 +227,8 @@ class Parser {
 
   template <std::size_t N>
   std::optional<Operation> operation_in(const std::array<Operator, N>& table) const {
-    for (const auto& each : table) {
+    for (const auto& each : table)
       if (is_symbol(each.spelling)) return each.operation;
-    }
     return std::nullopt;
   }
 
@@ -345,9 +340,8 @@ class Parser {
       default:
         break;
     }
-    if (first.spelling == "True" || first.spelling == "False") {
+    if (first.spelling == "True" || first.spelling == "False")
       return tree_.constant(Operand::of(first.spelling == "True"), first.position);
-    }
     if (!is_symbol("(")) return tree_.name(first.spelling, first.position);
     const Level level(*this);
     if (failed()) return TreeBuilder::kNone;

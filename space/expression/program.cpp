@@ -147,9 +147,8 @@ class Program::Compiler {
   }
 
   void land(std::size_t jump) {
-    if (jump < program_.instructions_.size()) {
+    if (jump < program_.instructions_.size())
       program_.instructions_[jump].argument = static_cast<std::uint32_t>(program_.instructions_.size());
-    }
   }
 
   const Expression::Tree& tree_;
@@ -191,11 +190,10 @@ Operand Program::run(const Operand* inputs) const {
         break;
       case Code::SkipFalse:
       case Code::SkipTrue:
-        if (top->truth() == (instruction.code == Code::SkipTrue)) {
+        if (top->truth() == (instruction.code == Code::SkipTrue))
           at = instruction.argument - 1;
-        } else {
+        else
           --top;
-        }
         break;
       case Code::Match:
         --top;

@@ -49,11 +49,10 @@ class StagedCondition::Builder {
     std::vector<bool> needed(tree_.nodes.size(), false);
     const auto need = [&](auto& self, NodeIndex child) -> void {
       const auto& node = tree_.nodes[child];
-      if (node.operation == Operation::List) {
+      if (node.operation == Operation::List)
         for (const auto item : node.children) self(self, item);
-      } else if (complete_[child] && node.operation != Operation::Constant) {
+      else if (complete_[child] && node.operation != Operation::Constant)
         needed[child] = true;
-      }
     };
     for (const auto index : below_) {
       if (complete_[index]) continue;
@@ -75,9 +74,8 @@ class StagedCondition::Builder {
     for (std::uint32_t s = 0; s < old_slots.size(); ++s) inputs[old_slots[s]] = s;
     for (const auto index : below_) {
       const auto& node = tree_.nodes[index];
-      if (node.operation == Operation::Parameter && node.parameter == order_[i]) {
+      if (node.operation == Operation::Parameter && node.parameter == order_[i])
         inputs[index] = static_cast<std::uint32_t>(old_slots.size());
-      }
     }
     for (const auto slot : slots_) {
       const auto old = std::ranges::find(old_slots, slot);
@@ -140,9 +138,8 @@ class StagedCondition::Builder {
   std::uint64_t slots_below(NodeIndex node) const {
     std::uint64_t bits = 0;
     const auto nodes = nodes_below(tree_, node);
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
+    for (std::size_t s = 0; s < slots_.size(); ++s)
       if (std::ranges::binary_search(nodes, slots_[s])) bits |= std::uint64_t{1} << s;
-    }
     return bits;
   }
 
@@ -176,9 +173,8 @@ Verdict StagedCondition::advance(std::size_t index, std::span<const Operand> bef
     return holds ? Verdict::Holds : Verdict::Fails;
   }
   auto program = step.programs.begin();
-  for (std::size_t slot = 0; slot < step.copies.size(); ++slot) {
+  for (std::size_t slot = 0; slot < step.copies.size(); ++slot)
     after[slot] = step.copies[slot] ? before[*step.copies[slot]] : (program++)->run(inputs);
-  }
   return step.logical.empty() ? Verdict::Open : settle(step, after.first(step.copies.size()));
 }
 

@@ -25,13 +25,11 @@ std::vector<CodeLine> code_lines(std::string_view text) {
     line = {.code = {}, .number = next};
   };
   const auto append = [&](std::string_view part, bool counts) {
-    for (const char c : part) {
-      if (c == '\n') {
+    for (const char c : part)
+      if (c == '\n')
         end_line();
-      } else if (counts && std::isspace(static_cast<unsigned char>(c)) == 0) {
+      else if (counts && std::isspace(static_cast<unsigned char>(c)) == 0)
         line.code += c;
-      }
-    }
   };
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t opaque = end_of_opaque(text, at);

@@ -217,16 +217,13 @@ std::vector<fs::path> files_of(const fs::path& root) {
   std::vector<fs::path> files;
   for (const char* folder : {"space", "search", "measure", "db", "kernels", "tuner", "tests", "examples"}) {
     if (!fs::exists(root / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder))
       if (entry.is_regular_file() && is_source(entry.path().string())) files.push_back(entry.path());
-    }
   }
-  for (const auto& entry : fs::directory_iterator(root)) {
+  for (const auto& entry : fs::directory_iterator(root))
     if (entry.is_regular_file() && is_source(entry.path().string())) files.push_back(entry.path());
-  }
-  for (const char* script : {"quickstart", "check", ".ci/format", ".ci/get-json", ".ci/run", ".ci/setup.sh"}) {
+  for (const char* script : {"quickstart", "check", ".ci/format", ".ci/get-json", ".ci/run", ".ci/setup.sh"})
     if (fs::exists(root / script)) files.push_back(root / script);
-  }
   std::ranges::sort(files);
   return files;
 }

@@ -48,9 +48,8 @@ std::string include_of(std::string_view header) {
 TEST_CASE("the source tree keeps its own rules", "[architecture]") {
   const fs::path root = NOCTURNE_SOURCE_DIR;
   REQUIRE(files_of(root).size() > 50);  // what reads nothing finds nothing
-  for (const Violation& finding : check_tree(root)) {
+  for (const Violation& finding : check_tree(root))
     FAIL_CHECK(finding.file << ":" << finding.line << ": " << finding.what);
-  }
 }
 
 TEST_CASE("a planted arrow is found with its file and line", "[architecture]") {

@@ -15,15 +15,11 @@ namespace nocturne::db::test {
 
 Child::Child(const std::string& command, const std::filesystem::path& database, std::vector<std::string> arguments) {
   std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
-    throw std::runtime_error("no pipe");
-  }
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   std::vector<std::string> words = {NOCTURNE_DB_CHILD, command, database.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
-  for (std::string& word : words) {
-    argv.push_back(word.data());
-  }
+  for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
@@ -32,9 +28,7 @@ Child::Child(const std::string& command, const std::filesystem::path& database, 
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(pipe[1]);
   output_ = pipe[0];
-  if (error != 0) {
-    throw std::runtime_error("cannot start " NOCTURNE_DB_CHILD);
-  }
+  if (error != 0) throw std::runtime_error("cannot start " NOCTURNE_DB_CHILD);
 }
 
 Child::~Child() {
@@ -54,21 +48,15 @@ std::optional<std::string> Child::line() {
     }
     std::array<char, 4096> chunk{};
     const ssize_t count = ::read(output_, chunk.data(), chunk.size());
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0) {
-      return std::nullopt;
-    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
     buffer_.append(chunk.data(), static_cast<std::size_t>(count));
   }
 }
 
 std::string Child::rest() {
   std::string all;
-  while (const auto next = line()) {
-    all += *next + "\n";
-  }
+  while (const auto next = line()) all += *next + "\n";
   return all;
 }
 

@@ -149,9 +149,7 @@ int on_statement(unsigned, void*, void*, void*) {
 }
 
 int on_commit(void*) {
-  if (die_at_commit) {
-    die();
-  }
+  if (die_at_commit) die();
   return 0;
 }
 
@@ -191,9 +189,7 @@ void hold(const std::string& path, const std::string& name) {
   db::Store store = open_to(db::Mode::ReadWrite, path);
   store.begin_or_resume_campaign(campaign(name));
   std::cout << "held" << std::endl;
-  for (;;) {
-    ::pause();
-  }
+  for (;;) ::pause();
 }
 
 void open_as_nobody(const std::string& path, const std::string& mode) {
@@ -253,9 +249,8 @@ void read_only(const std::string& path, const std::string& name) {
     db::Store store = db::Store::open(closed, db::Mode::ReadWrite);
     const auto handle = store.begin_or_resume_campaign(campaign(name));
     one_trial(store, handle.id, name, 0, 20);
-    for (const char* each : {"", "-wal", "-shm"}) {  // as a killed one leaves them
+    for (const char* each : {"", "-wal", "-shm"})  // as a killed one leaves them
       std::filesystem::copy_file(closed + each, killed + each);
-    }
   }
   if (::mount(nullptr, folder.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) != 0) {
     std::cout << "skip cannot mount it read-only: " << std::strerror(errno) << std::endl;

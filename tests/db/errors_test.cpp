@@ -82,9 +82,7 @@ int attempts = 0;
 
 int on_statement(unsigned, void*, void* statement, void*) {
   const std::string sql = sqlite3_sql(static_cast<sqlite3_stmt*>(statement));
-  if (sql == "PRAGMA journal_mode = WAL" && ++attempts == 2) {
-    writer->exec("COMMIT");
-  }
+  if (sql == "PRAGMA journal_mode = WAL" && ++attempts == 2) writer->exec("COMMIT");
   return 0;
 }
 
@@ -116,9 +114,7 @@ TEST_CASE("a full disk loses nothing that was stored, and the store goes on when
   const auto path = folder / "n.db";
   Child child("fill", path, {"c"});
   const std::string said = child.rest();
-  if (said.starts_with("skip")) {
-    SKIP(said);
-  }
+  if (said.starts_with("skip")) SKIP(said);
   INFO(said);
   CHECK(child.wait().exit_code == 0);
   CHECK_THAT(said, ContainsSubstring("error " + std::to_string(static_cast<int>(ErrorCode::Full)) + " no room"));
@@ -136,20 +132,17 @@ TEST_CASE("on a disk that is read-only everything can be read, and writing is re
   const TemporaryFolder folder;
   Child child("read-only", folder / "n.db", {"c"});
   const std::string said = child.rest();
-  if (said.starts_with("skip")) {
-    SKIP(said);
-  }
+  if (said.starts_with("skip")) SKIP(said);
   INFO(said);
   std::istringstream lines(said);
   const std::string refused = "error " + std::to_string(static_cast<int>(ErrorCode::ReadOnly)) + " ";
   int seen = 0;
   for (std::string line; std::getline(lines, line); ++seen) {
     CAPTURE(line);
-    if (line.starts_with("read ")) {
+    if (line.starts_with("read "))
       CHECK(line == "read opened 1");  // also where the last results are still in the -wal
-    } else {
+    else
       CHECK_THAT(line, ContainsSubstring(" " + refused) && ContainsSubstring((folder / "disk").string()));
-    }
   }
   CHECK(seen == 5);
   CHECK(child.wait().exit_code == 0);

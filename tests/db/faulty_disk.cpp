@@ -45,9 +45,7 @@ int read_file(sqlite3_file* file, void* data, int size, sqlite3_int64 offset) {
 int write_file(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   const bool was_broken = disk.broken;
   if (!fails(true)) return real_of(file)->pMethods->xWrite(real_of(file), data, size, offset);
-  if (disk.fault == Fault::Torn && !was_broken) {
-    real_of(file)->pMethods->xWrite(real_of(file), data, size / 2, offset);
-  }
+  if (disk.fault == Fault::Torn && !was_broken) real_of(file)->pMethods->xWrite(real_of(file), data, size / 2, offset);
   return disk.fault == Fault::Full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
 }
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {

@@ -30,9 +30,7 @@ std::filesystem::path place_for_folders() {
 
 TemporaryFolder::TemporaryFolder() {
   std::string name = (place_for_folders() / "nocturne-db-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("no temporary folder can be made");
-  }
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder can be made");
   path_ = name;
 }
 

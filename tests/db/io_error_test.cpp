@@ -76,9 +76,8 @@ TEST_CASE("a disk that breaks at any write loses nothing that was acknowledged, 
     }
 
     const auto stored = finished_in(path);
-    for (const std::int64_t number : first.acknowledged) {
+    for (const std::int64_t number : first.acknowledged)
       CHECK(std::ranges::count(stored, number, [](const StoredTrial& each) { return each.trial.number; }) == 1);
-    }
     // The process that could not give its lease back is gone; here it is this one.
     if (first.error && std::filesystem::exists(path)) execute_sql(path, "DELETE FROM leases");
     const Sat second = sit(path, "second");

@@ -81,9 +81,8 @@ namespace {
 std::function<void()> at_vacuum;
 
 int on_statement_traced(unsigned, void*, void*, void* text) {
-  if (at_vacuum && std::string_view(static_cast<const char*>(text)).starts_with("VACUUM")) {
+  if (at_vacuum && std::string_view(static_cast<const char*>(text)).starts_with("VACUUM"))
     std::exchange(at_vacuum, nullptr)();
-  }
   return 0;
 }
 

@@ -13,14 +13,11 @@ TEST_CASE("four processes begin one file together and store 200 trials each, and
   const TemporaryFolder folder;
   const auto path = folder / "n.db";
   std::vector<std::unique_ptr<Child>> children;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 4; ++i)
     children.push_back(std::make_unique<Child>("tune", path, std::vector<std::string>{fmt::format("c{}", i), "200"}));
-  }
   for (const auto& child : children) {
     std::string last;
-    while (const auto line = child->line()) {
-      last = *line;
-    }
+    while (const auto line = child->line()) last = *line;
     CHECK(last == "finished 199");
     CHECK(child->wait().exit_code == 0);
   }
@@ -40,9 +37,7 @@ TEST_CASE("eight processes that open a missing file at once all find it well mad
       children.push_back(
           std::make_unique<Child>("tune", folder / "n.db", std::vector<std::string>{fmt::format("c{}", i), "1"}));
     }
-    for (const auto& child : children) {
-      CHECK(child->rest() == "finished 0\n");
-    }
+    for (const auto& child : children) CHECK(child->rest() == "finished 0\n");
   }
 }
 
@@ -55,9 +50,8 @@ TEST_CASE("a reader sees one moment while another process writes", "[db]") {
   bool writing = true;
   while (writing) {
     writing = writer.line().has_value();
-    for (const StoredTrial& stored : reader.list_trials({})) {
+    for (const StoredTrial& stored : reader.list_trials({}))
       REQUIRE((stored.state == TrialState::Reserved || stored.runs == 1));
-    }
   }
   CHECK(reader.list_trials({.state = TrialState::Finished}).size() == 100);
 }

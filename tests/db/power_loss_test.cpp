@@ -102,9 +102,8 @@ TEST_CASE("a -wal with a sector that never arrived ends before it", "[db]") {
     const std::size_t sector = random() % (wal.size() / kSector);
     CAPTURE(i, sector);
     // Zeros, or what stood there on the disk before.
-    for (std::size_t at = sector * kSector; at < (sector + 1) * kSector; ++at) {
+    for (std::size_t at = sector * kSector; at < (sector + 1) * kSector; ++at)
       wal[at] = i % 2 == 0 ? '\0' : static_cast<char>(random());
-    }
     fewest = std::min(fewest, opened_again(left, wal));
   }
   CHECK(fewest < left.acknowledged / 2);

@@ -14,9 +14,7 @@ void add_rows(const SQLite::Database& database, const std::string& query, const 
   SQLite::Statement rows(database, query);
   while (rows.executeStep()) {
     std::string line = about;
-    for (int i = 0; i < rows.getColumnCount(); ++i) {
-      line += " | " + rows.getColumn(i).getString();
-    }
+    for (int i = 0; i < rows.getColumnCount(); ++i) line += " | " + rows.getColumn(i).getString();
     lines.insert(line);
   }
 }
@@ -27,11 +25,10 @@ std::string in_one_line(const std::string& sql) {
   for (std::size_t at = 0; at < sql.size(); ++at) {
     if (sql.compare(at, 2, "--") == 0) at = sql.find('\n', at);
     if (at == std::string::npos) break;
-    if (std::isspace(static_cast<unsigned char>(sql[at])) == 0) {
+    if (std::isspace(static_cast<unsigned char>(sql[at])) == 0)
       line += sql[at];
-    } else if (!line.ends_with(' ')) {
+    else if (!line.ends_with(' '))
       line += ' ';
-    }
   }
   return line;
 }
@@ -73,9 +70,7 @@ std::string schema_shape(const SQLite::Database& database) {
     add_checks(table, tables.getColumn(1).getString(), lines);
   }
   std::string shape;
-  for (const std::string& line : lines) {
-    shape += line + "\n";
-  }
+  for (const std::string& line : lines) shape += line + "\n";
   return shape;
 }
 

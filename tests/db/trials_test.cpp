@@ -196,9 +196,8 @@ TEST_CASE("trials are listed by number, value, outcome, state and configuration"
   Store store = open(folder / "n.db");
   const auto id = store.begin_or_resume_campaign(campaign("c")).id;
   const std::vector<double> values = {5, 3, 4};
-  for (std::int64_t n = 0; n < 3; ++n) {
+  for (std::int64_t n = 0; n < 3; ++n)
     store.finish_trial(store.reserve_trial(id, reservation(n)), ok_result(values[static_cast<std::size_t>(n)]));
-  }
   store.finish_trial(store.reserve_trial(id, reservation(3)), failed_result(Outcome::Crashed, "SIGSEGV"));
   store.reserve_trial(id, reservation(4));
   const auto other = store.begin_or_resume_campaign(campaign("other")).id;
@@ -206,9 +205,7 @@ TEST_CASE("trials are listed by number, value, outcome, state and configuration"
 
   const auto numbers = [&](const TrialFilter& filter) {
     std::vector<std::int64_t> result;
-    for (const StoredTrial& stored : store.list_trials(filter)) {
-      result.push_back(stored.trial.number);
-    }
+    for (const StoredTrial& stored : store.list_trials(filter)) result.push_back(stored.trial.number);
     return result;
   };
   using V = std::vector<std::int64_t>;

@@ -123,9 +123,8 @@ TEST_CASE("a writer elsewhere is dead when it is silent, and alive as long as it
     store.append_event({.what = "taken over"});
     CHECK_FALSE(std::filesystem::exists(turn));
   }
-  for (const auto& left : std::filesystem::directory_iterator(folder.path())) {
+  for (const auto& left : std::filesystem::directory_iterator(folder.path()))
     CHECK_THAT(left.path().filename().string(), !ContainsSubstring("-after-"));
-  }
 }
 
 TEST_CASE("a writer whose machine was started again holds nobody up there, and elsewhere as long as any other",

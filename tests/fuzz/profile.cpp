@@ -14,9 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (profile.error().empty()) std::abort();
     return 0;
   }
-  for (const deploy::Exporter& exporter : deploy::exporters()) {
+  for (const deploy::Exporter& exporter : deploy::exporters())
     if (exporter.text(*profile).find('\0') != std::string::npos) std::abort();
-  }
   const auto again = deploy::profile_from_json(deploy::to_json(*profile));
   if (!again || !(*again == *profile)) std::abort();
   return 0;

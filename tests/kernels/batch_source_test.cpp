@@ -96,9 +96,8 @@ TEST_CASE("floats are the bytes scaled, exactly by 1/255", "[data]") {
   const Batch batch = take(*bytes);
   REQUIRE(images.size() == batch.bytes.size());
   bool same = true;
-  for (std::size_t i = 0; i < images.size(); ++i) {
+  for (std::size_t i = 0; i < images.size(); ++i)
     same = same && images[i] == static_cast<float>(batch.bytes[i]) * (1.0F / 255.0F);
-  }
   CHECK(same);
   CHECK(bytes->scaling().size() == 3);
 }

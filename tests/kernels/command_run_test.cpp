@@ -90,9 +90,8 @@ class CommandRun {
     std::vector<std::string> all;
     for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(child_) + "/task")) {
       std::ifstream status(task.path() / "status");
-      for (std::string word; status >> word;) {
+      for (std::string word; status >> word;)
         if (word == "Cpus_allowed_list:" && status >> word) all.push_back(word);
-      }
     }
     return all;
   }
@@ -244,9 +243,8 @@ TEST_CASE("threads that read ahead are not bound to the CPU of the thread that m
   CPU_ZERO(&allowed);
   REQUIRE(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
   std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu) {
+  for (int cpu = 0; cpu < CPU_SETSIZE && cpus.size() < 2; ++cpu)
     if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) cpus.push_back(cpu);
-  }
   if (cpus.size() < 2) SKIP("one CPU: there is nothing to distinguish");
   const std::string first = std::to_string(cpus[0]), second = std::to_string(cpus[1]);
   CommandRun talk;

@@ -128,9 +128,8 @@ TEST_CASE("examples counted by an epoch become the steps between two lines, and 
   command::OutputSteps steps(rule, events);
   const command::OutputSteps::Clock::time_point begin{};
   int second = 0;
-  for (const char* seen : {"0", "640", "1280", "0", "1280", "1285"}) {
+  for (const char* seen : {"0", "640", "1280", "0", "1280", "1285"})
     steps.take("Train Epoch: 1 [" + std::string(seen) + "/60000 (1%)]\tLoss: 2.3\n", begin + ++second * 1s);
-  }
   CHECK(steps.steps() == 10 + 10 + 20);  // nothing from epoch to epoch, nothing for less than a batch
 }
 

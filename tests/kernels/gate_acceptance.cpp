@@ -67,17 +67,15 @@ Options parse_options(int argc, char** argv) {
                                                           {"--threads", &options.threads}};
     if (i + 1 == argc) throw std::invalid_argument(name + " needs a value, or is no option");
     const std::string value = argv[++i];
-    if (const auto text = texts.find(name); text != texts.end()) {
+    if (const auto text = texts.find(name); text != texts.end())
       *text->second = value;
-    } else if (const auto number = numbers.find(name); number != numbers.end()) {
+    else if (const auto number = numbers.find(name); number != numbers.end())
       *number->second = std::stoll(value);
-    } else {
+    else
       throw std::invalid_argument("there is no option " + name);
-    }
   }
-  if (options.seeds < static_cast<std::int64_t>(measure::kFewestReferences)) {
+  if (options.seeds < static_cast<std::int64_t>(measure::kFewestReferences))
     throw std::invalid_argument(fmt::format("--seeds: a band needs {} at least", measure::kFewestReferences));
-  }
   if (!options.only.empty()) static_cast<void>(planted(options.only));  // of nobody, everybody would be caught
   return options;
 }
@@ -93,9 +91,8 @@ class KeptEpochs {
       std::ofstream(file_) << settings.dump() << '\n';
       return;
     }
-    if (nlohmann::json::parse(line, nullptr, false) != settings) {
+    if (nlohmann::json::parse(line, nullptr, false) != settings)
       throw std::invalid_argument(fmt::format("{} belongs to {}, not to {}", file_, line, settings.dump()));
-    }
     while (std::getline(in, line)) {
       const auto stored = nlohmann::json::parse(line, nullptr, false);
       if (stored.is_object()) known_.insert_or_assign(stored.at("who").get<std::string>(), stored);  // else torn
@@ -114,9 +111,8 @@ class KeptEpochs {
       auto& sample = run.samples.emplace_back(space::Sample{.first_step = step++, .steps = 1});
       if (loss.is_number()) sample.loss = loss.get<double>();
     }
-    for (const auto& loss : stored.at("epochs")) {
+    for (const auto& loss : stored.at("epochs"))
       run.epochs.push_back({.index = std::ssize(run.epochs), .wall = {}, .loss = loss.get<double>()});
-    }
     if (stored.contains("accuracy")) {
       run.accuracy = space::Accuracy{.accuracy = stored.at("accuracy").get<double>(),
                                      .loss = 0,
@@ -133,9 +129,8 @@ class KeptEpochs {
                              {"first_step", run.samples.empty() ? 0 : run.samples.front().first_step},
                              {"losses", nlohmann::json::array()},
                              {"epochs", nlohmann::json::array()}};
-    for (const space::Sample& sample : run.samples) {
+    for (const space::Sample& sample : run.samples)
       stored["losses"].push_back(sample.loss ? nlohmann::json(*sample.loss) : nlohmann::json());
-    }
     for (const space::Epoch& epoch : run.epochs) stored["epochs"].push_back(epoch.loss.value_or(0));
     if (run.accuracy) {
       stored["accuracy"] = run.accuracy->accuracy;
@@ -172,9 +167,8 @@ class Acceptance {
   std::vector<Finding> run() {
     for (std::int64_t seed = 1; seed <= options_.seeds; ++seed) {
       references_.push_back(epoch(fmt::format("reference {}", seed), "f32", static_cast<std::uint64_t>(seed), {}));
-      if (references_.back().outcome != space::Outcome::Ok) {
+      if (references_.back().outcome != space::Outcome::Ok)
         throw std::runtime_error("the reference does not train: " + references_.back().reason);
-      }
     }
     std::vector<Finding> findings;
     for (std::int64_t i = 0; i < options_.right; ++i) {
@@ -282,9 +276,8 @@ void print_findings(const std::vector<Finding>& findings) {
                fmt::format("{:.2g} ({:.2g} times)", each.exact_size, each.exact_of_tolerance),
                fmt::format("{:.2f}", each.losses_size), fmt::format("{:+.2f}", -each.accuracy_size));
   }
-  for (const Finding& each : findings) {
+  for (const Finding& each : findings)
     fmt::print("\n{}\n  exact: {}\n  epoch: {}\n  {}\n", each.who, each.exact, each.losses, each.accuracy);
-  }
 }
 
 void print_json(const std::vector<Finding>& findings) {
@@ -312,11 +305,10 @@ int accept(const Options& options) {
     return kSkipped;
   }
   const std::vector<Finding> findings = Acceptance(options).run();
-  if (options.json) {
+  if (options.json)
     print_json(findings);
-  } else {
+  else
     print_findings(findings);
-  }
   std::size_t wrong = 0, caught = 0, alarms = 0;
   for (const Finding& each : findings) {
     if (each.planted) ++wrong;

@@ -111,13 +111,11 @@ int survey(const SurveyOptions& options) {
   const Settings settings = read_settings(options.configuration);
   apply(settings);
   const Sabotage sabotage = options.plant.empty() ? Sabotage{} : test::planted(options.plant);
-  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed) {
-    if (options.images > 0) {
+  for (std::uint64_t seed = options.first; seed < options.first + options.count; ++seed)
+    if (options.images > 0)
       print_epoch(options, settings, seed, sabotage);
-    } else {
+    else
       print_gate(options, settings, seed, sabotage);
-    }
-  }
   return 0;
 }
 

@@ -25,9 +25,8 @@ void require_all_pass(const std::vector<GradientCheck>& checks) {
 
 std::vector<std::string> failures(const std::vector<GradientCheck>& checks) {
   std::vector<std::string> names;
-  for (const GradientCheck& check : checks) {
+  for (const GradientCheck& check : checks)
     if (!check.passed()) names.push_back(check.layer + " " + check.tensor);
-  }
   return names;
 }
 

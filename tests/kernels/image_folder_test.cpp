@@ -236,9 +236,8 @@ TEST_CASE("a set for testing is its own folder, and shows the middle of each ima
 TEST_CASE("a class has one number, also where the set for testing lacks those before it", "[data]") {
   const test::TemporaryFolder folder;
   write_classes(folder.path() / "train", 1);
-  for (const char* name : {"bee", "cat"}) {
+  for (const char* name : {"bee", "cat"})
     test::write_image(folder.path() / "val" / name / "a.jpg", test::plain_jpeg(1, 2, 3));
-  }
   SourceOptions options = folder_options(folder, 2);
   options.split = Split::Test;
   options.shuffle = false;

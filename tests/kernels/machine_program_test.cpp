@@ -41,15 +41,13 @@ TEST_CASE("options are read, and wrong ones refused in a sentence", "[machine]")
   CHECK(options.json);
   CHECK(std::get<Options>(parse_options({"--only", "fma_f32,triad"})).plan.only ==
         std::vector<std::string>{"fma_f32", "triad"});
-  for (const char* wrong : {"", ",", "triad,", "a,,b"}) {
+  for (const char* wrong : {"", ",", "triad,", "a,,b"})
     CHECK(std::holds_alternative<std::string>(parse_options({"--only", wrong})));
-  }
   CHECK(std::get<std::string>(parse_options({"--only"})) == "--only needs names of figures");
   CHECK(std::get<std::string>(parse_options({"--fast"})) == "unknown option '--fast'; see --help");
   CHECK(std::get<std::string>(parse_options({"--seconds"})) == "--seconds needs a number");
-  for (const char* wrong : {"0", "-1", "x", "1x", "nan", "inf", ""}) {
+  for (const char* wrong : {"0", "-1", "x", "1x", "nan", "inf", ""})
     CHECK(std::holds_alternative<std::string>(parse_options({"--seconds", wrong})));
-  }
 }
 
 TEST_CASE("the program measures and prints JSON", "[machine]") {

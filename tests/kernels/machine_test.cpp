@@ -66,9 +66,8 @@ TEST_CASE("each peak loop computes what it must", "[machine]") {
   for (const ArithmeticKernel& kernel : kernels) {
     CAPTURE(kernel.name);
     CHECK(kernel.flops > 0);
-    for (const std::int64_t iterations : {std::int64_t{64}, std::int64_t{1000}}) {
+    for (const std::int64_t iterations : {std::int64_t{64}, std::int64_t{1000}})
       CHECK(kernel.run(iterations, one) == kernel.expected(iterations));
-    }
     CHECK(kernel.run(64, 0.5F) != kernel.expected(64));  // the sum depends on the loop's input
   }
 }

@@ -123,9 +123,8 @@ class Project {
     before = become_nobody;
     if (::geteuid() != 0) return;
     REQUIRE(::chown(base_.path().c_str(), kNobody, kNobody) == 0);
-    for (const auto& entry : fs::recursive_directory_iterator(base_.path())) {
+    for (const auto& entry : fs::recursive_directory_iterator(base_.path()))
       REQUIRE(::lchown(entry.path().c_str(), kNobody, kNobody) == 0);
-    }
   }
 
   /// The worker's exit code. Then `last` is the run's folder.
@@ -162,9 +161,8 @@ class Project {
 
 std::vector<std::string> paths_in(const json& list) {
   std::vector<std::string> paths;
-  for (const json& entry : list) {
+  for (const json& entry : list)
     paths.push_back(entry.at("path").get<std::string>() + (entry.value("deleted", false) ? " gone" : ""));
-  }
   return paths;
 }
 
@@ -361,9 +359,8 @@ TEST_CASE("where namespaces are refused it is a copy, or an error, and never the
     if (::unshare(CLONE_NEWUSER) != 0) ::_exit(77);
     std::ofstream("/proc/self/setgroups") << "deny";
     std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
-    for (const char* limit : {"user", "mnt"}) {
+    for (const char* limit : {"user", "mnt"})
       std::ofstream(std::string("/proc/sys/user/max_") + limit + "_namespaces") << 0;
-    }
   };
   project.options.view.kind = ViewKind::Auto;
   const int code = project.run("echo x > x");

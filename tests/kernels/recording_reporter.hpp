@@ -25,9 +25,8 @@ class RecordingReporter final : public worker::Reporter {
     run.accuracy = space::Accuracy{.accuracy = accuracy, .loss = loss, .examples = examples};
   }
   void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override {
-    for (const protocol::LayerNorm& each : layers) {
+    for (const protocol::LayerNorm& each : layers)
       run.norms.push_back({.steps = steps, .layer = each.layer, .norm = each.norm, .moved = each.moved});
-    }
   }
   void memory(std::int64_t, std::int64_t) override {}
   void end(const std::string& status, const std::string& reason) override {

@@ -20,9 +20,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 inline Bytes idx(const std::vector<std::uint32_t>& dimensions, const Bytes& values) {
   Bytes bytes = {0, 0, 8, static_cast<std::uint8_t>(dimensions.size())};
-  for (const std::uint32_t each : dimensions) {
+  for (const std::uint32_t each : dimensions)
     for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::uint8_t>(each >> shift));
-  }
   bytes.insert(bytes.end(), values.begin(), values.end());
   return bytes;
 }

@@ -197,9 +197,8 @@ TEST_CASE("buffers of a residual network share memory, and its first loss does n
   plain.settings.layout = Layout::Plain;
   Training blocked = residual_training(options_of(8)), last = residual_training(plain);
   CHECK(blocked.trainer.plan().bytes() < blocked.trainer.plan().unshared_bytes() * 3 / 4);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i)
     CHECK(blocked.trainer.step().loss == Catch::Approx(last.trainer.step().loss).epsilon(1e-3));
-  }
 }
 
 TEST_CASE("evaluations use the running averages, not the batch they happen to be in", "[onednn]") {

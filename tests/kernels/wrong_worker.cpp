@@ -35,9 +35,8 @@ int main(int argc, char** argv) {
     return serve(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "nocturne-onednn-wrong: %s\n", error.what());
-    for (const auto& each : nocturne::test::planted_errors()) {
+    for (const auto& each : nocturne::test::planted_errors())
       std::fprintf(stderr, "  --plant %s: %s\n", std::string(each.name).c_str(), std::string(each.explanation).c_str());
-    }
     return 1;
   }
 }

@@ -140,9 +140,8 @@ TEST_CASE("the JSON library is part of the key wherever it lies, the system's fo
   BuildRecipe recipe = workshop.recipe();
   recipe.uses = {"nlohmann-json"};
   BuildOptions options = kOptions;
-  if (const fs::path include = NOCTURNE_JSON_INCLUDE; include != "/usr/include") {
+  if (const fs::path include = NOCTURNE_JSON_INCLUDE; include != "/usr/include")
     options.prefixes = {{"nlohmann-json", include.parent_path()}};
-  }
   const auto deadline = Clock::now() + options.deadline;
   const auto plan = plan_build(recipe, kPlain, options, deadline, {});
   REQUIRE(plan);
@@ -385,9 +384,8 @@ TEST_CASE("a killed tuner leaves nothing of a build behind, in whatever session 
     (void)run_command({.argv = {"/bin/sh", "-c", script}}, workshop / "log", Clock::now() + std::chrono::hours(1));
     _exit(0);
   }
-  for (const char* name : {"near", "far", "command"}) {
+  for (const char* name : {"near", "far", "command"})
     while (!is_alive(workshop / name)) std::this_thread::yield();
-  }
   kill(tuner, SIGKILL);
   waitpid(tuner, nullptr, 0);
   for (const char* name : {"near", "far", "command"}) {

@@ -195,9 +195,8 @@ TEST_CASE("a phase may come again once it has ended, and each end finds its begi
     return fmt::format(R"({{"event":"phase_end","name":"{}","wall_s":{},"cpu_s":0}})", name, seconds);
   };
   std::string text = std::string(kHello) + '\n';
-  for (const std::string& line : {begin("a"), begin("first_step"), end("a", 1), begin("a"), end("first_step", 2)}) {
+  for (const std::string& line : {begin("a"), begin("first_step"), end("a", 1), begin("a"), end("first_step", 2)})
     text += line + '\n';
-  }
   const Events events = read_text(text);
   REQUIRE_FALSE(events.error);
   REQUIRE(events.phases.size() == 3);

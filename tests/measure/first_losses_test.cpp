@@ -81,9 +81,8 @@ TEST_CASE("the step after which it left the band is the first of all", "[gate]")
 
 TEST_CASE("the first losses of a run are those of its first reported steps", "[gate]") {
   space::Run run;
-  for (std::int64_t step = 1; step <= 5; ++step) {
+  for (std::int64_t step = 1; step <= 5; ++step)
     run.samples.push_back({.first_step = step, .steps = 1, .loss = static_cast<double>(step)});
-  }
   REQUIRE(first_losses(run, 3));
   CHECK(*first_losses(run, 3) == std::vector<double>{1, 2, 3});
   CHECK_THAT(first_losses(run, 6).error(), ContainsSubstring("5 steps are reported, 6 are needed"));

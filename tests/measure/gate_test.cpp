@@ -20,18 +20,16 @@ space::Run gate_run() {
   space::Run run;
   run.outcome = space::Outcome::Ok;
   for (std::int64_t steps = 0; steps <= 3; ++steps) {
-    for (const char* layer : {"conv1.weights", "conv1.biases"}) {
+    for (const char* layer : {"conv1.weights", "conv1.biases"})
       run.norms.push_back({.steps = steps, .layer = layer, .norm = 4.0, .moved = 0.01 * static_cast<double>(steps)});
-    }
     if (steps > 0) run.samples.push_back({.first_step = steps - 1, .steps = 1, .loss = 2.3});
   }
   return run;
 }
 
 space::Norm& norm_of(space::Run& run, std::int64_t steps, const std::string& layer) {
-  for (space::Norm& norm : run.norms) {
+  for (space::Norm& norm : run.norms)
     if (norm.steps == steps && norm.layer == layer) return norm;
-  }
   FAIL("no such norm");
   return run.norms.front();
 }
@@ -139,9 +137,8 @@ TEST_CASE("bf16 is given more room than f32", "[gate]") {
 TEST_CASE("a network that normalises is known by its scales, and judged by its first steps", "[gate]") {
   space::Run reference = gate_run();
   CHECK_FALSE(is_normalised(reference));
-  for (space::Norm& norm : reference.norms) {
+  for (space::Norm& norm : reference.norms)
     if (norm.layer == "conv1.biases") norm.layer = "norm1.scale";
-  }
   CHECK(is_normalised(reference));
   const GateTolerances rules = gate_tolerances("f32", true);
   space::Run candidate = reference;
@@ -150,9 +147,8 @@ TEST_CASE("a network that normalises is known by its scales, and judged by its f
   CHECK(compare_gate(reference, candidate, rules)->agrees);
   norm_of(candidate, 1, "norm1.scale").moved = 0.009;
   CHECK_FALSE(compare_gate(reference, candidate, rules)->agrees);
-  for (const bool normalised : {false, true}) {
+  for (const bool normalised : {false, true})
     CHECK(gate_tolerances("f32", normalised).later.moved < gate_tolerances("bf16", normalised).later.moved);
-  }
 }
 
 TEST_CASE("single tensors may differ by more than half of them may", "[gate]") {

@@ -45,9 +45,8 @@ struct File {
 // A file with this header, in front of `numbers` zeros.
 std::string with_header(const std::string& header, std::size_t numbers = 0) {
   std::string text = "NOCTINIT";
-  for (const std::size_t value : {std::size_t{1}, header.size()}) {
+  for (const std::size_t value : {std::size_t{1}, header.size()})
     for (int shift = 0; shift < 32; shift += 8) text.push_back(static_cast<char>((value >> shift) & 0xff));
-  }
   return text + header + std::string(4 * numbers, '\0');
 }
 

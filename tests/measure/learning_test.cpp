@@ -91,9 +91,8 @@ TEST_CASE("a script that does not repeat itself widens the bands, up to where no
 
 TEST_CASE("where nothing moves nothing is compared", "[gate]") {
   auto still = start();
-  for (auto& step : still.updates) {
+  for (auto& step : still.updates)
     for (auto& [name, norm] : step) norm = 0;
-  }
   CHECK(judge_start(still, std::vector{still}, still, Arithmetic::Rounding).learning == Learning::NotJudged);
   CHECK(judged(still) == Learning::Other);  // what moves in the script alone
 }

@@ -40,9 +40,8 @@ std::vector<space::Run> references_of(std::mt19937_64& random, std::size_t count
 
 TEST_CASE("a loss curve is the logarithms of stretches, epoch and last step", "[gate]") {
   space::Run run;
-  for (std::int64_t step = 1; step <= 8; ++step) {
+  for (std::int64_t step = 1; step <= 8; ++step)
     run.samples.push_back({.first_step = step, .steps = 1, .loss = step <= 4 ? 2.0 : 1.0});
-  }
   run.samples.back().loss = 5.0;
   run.epochs = {{.index = 0, .loss = 1.0}};
   const auto curve = loss_curve(run, 2);
@@ -56,9 +55,8 @@ TEST_CASE("a loss curve is the logarithms of stretches, epoch and last step", "[
 
 TEST_CASE("only the first of several epochs is looked at", "[gate]") {
   space::Run run;
-  for (std::int64_t step = 1; step < 20; ++step) {
+  for (std::int64_t step = 1; step < 20; ++step)
     run.samples.push_back({.first_step = step, .steps = 1, .loss = step < 10 ? 2.0 : 1.0});
-  }
   run.epochs = {{.index = 0, .loss = 2.0}, {.index = 1, .loss = 1.0}};
   const auto curve = loss_curve(run, 4);
   REQUIRE(curve);

@@ -79,9 +79,8 @@ TEST_CASE("the interval at which a member is decided holds the truth in nineteen
   for (const double truth : {0.0, 0.02, 0.08}) {
     int missed = 0;
     constexpr int kCampaigns = 2000;
-    for (int campaign = 0; campaign < kCampaigns; ++campaign) {
+    for (int campaign = 0; campaign < kCampaigns; ++campaign)
       missed += draw({truth}, {.pairs = 6, .most_pairs = 24}, random).holds(0, truth) ? 0 : 1;
-    }
     CAPTURE(truth, missed);
     CHECK(missed <= kCampaigns * 0.06);
   }
@@ -177,11 +176,10 @@ TEST_CASE("a pair that failed is tried again, and a member whose pairs fail agai
   while (const auto member = comparison.next()) {
     ++asked[*member];
     const std::size_t pairs = comparison.members()[*member].log_ratios.size();
-    if (*member == 0 && pairs == 2) {
+    if (*member == 0 && pairs == 2)
       comparison.tell(PairFailure::Side);
-    } else {
+    else
       comparison.tell(*member == 0 ? 0.5 * static_cast<double>(pairs) : near(0.5, pairs));
-    }
   }
   CHECK(comparison.members()[0].state == MemberState::Failed);
   CHECK(asked[0] == 2 + 3);

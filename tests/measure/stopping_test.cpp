@@ -41,9 +41,8 @@ struct NoisyMachine {
 
 TEST_CASE("a promising trial gets all its runs and no more", "[stopping]") {
   const Estimate incumbent{.value = 100, .standard_error = 1, .runs = 3};
-  for (int runs = 1; runs < 3; ++runs) {
+  for (int runs = 1; runs < 3; ++runs)
     CHECK(needs_another_run(Outcome::Ok, Estimate{99, 1, runs}, incumbent).another_run);
-  }
   CHECK_FALSE(needs_another_run(Outcome::Ok, Estimate{99, 1, 3}, incumbent).another_run);
   CHECK_FALSE(needs_another_run(Outcome::Ok, Estimate{99, 1, 1}, incumbent, {.repeats = 1}).another_run);
 }

@@ -91,9 +91,7 @@ TEST_CASE("the density of a prediction is one, bent target and offset included",
   for (const double extra : {0.0, 0.2}) {
     double mass = 0;
     constexpr double kStep = 0.002;
-    for (int i = 0; i < 50'000; ++i) {
-      mass += kStep * std::exp(history::log_density(prediction, -40 + i * kStep, extra));
-    }
+    for (int i = 0; i < 50'000; ++i) mass += kStep * std::exp(history::log_density(prediction, -40 + i * kStep, extra));
     CHECK(mass == Approx(1).margin(extra == 0 ? 0.01 : 0.1));  // the slope at x stands for that along the way
   }
 }

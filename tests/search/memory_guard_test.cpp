@@ -95,9 +95,8 @@ Course search(const Space& space, const Machine& machine, const Options& options
     if (next.empty()) break;
     course.trials.push_back(machine.measure(next[0].configuration));
     const auto& last = course.trials.back();
-    if (last.outcome == Outcome::OutOfMemory) {
+    if (last.outcome == Outcome::OutOfMemory)
       ++course.out_of_memory[space::to_text(*last.configuration.find("precision"))];
-    }
     (*made)->tell({&last, 1});
   }
   return course;
@@ -125,9 +124,8 @@ TEST_CASE("auto finds the largest batch that fits with at most two out-of-memori
       with += count;
     }
     std::int64_t most = 0;
-    for (const auto& each : course.trials) {
+    for (const auto& each : course.trials)
       if (each.estimate) most = std::max(most, integer(each.configuration, "batch"));
-    }
     largest += most >= 3072;
     for (const auto& [precision, count] : search(space, machine, {.seed = seed}, 60).out_of_memory) without += count;
   }

@@ -103,9 +103,8 @@ TEST_CASE("intervals of memory hold as often as they say", "[model]") {
   for (int i = 0; i < kMachines; ++i) {
     const auto machine = made_up(random);
     MemoryModel model;
-    for (const std::int64_t batch : {8, 12, 16, 24, 32}) {
+    for (const std::int64_t batch : {8, 12, 16, 24, 32})
       model.tell("g", batch, machine.need(batch) + 0.01 * machine.need(32) * normal(random));
-    }
     const double next = machine.need(48) + 0.01 * machine.need(32) * normal(random);
     const auto need = model.need("g", 48, 0.9);
     inside += need->lower <= next && next <= need->upper;
@@ -143,15 +142,13 @@ TEST_CASE("the largest batch that fits is found with at most two out-of-memories
       REQUIRE(search.found().has_value());
       // What chance adds to a peak, and the resolution, are what may be missing.
       std::int64_t largest = 0;
-      for (const auto each : candidates) {
+      for (const auto each : candidates)
         if (machine.need(each) <= machine.limit) largest = each;
-      }
       // Where chance decides whether the next one fits, either answer is right.
       exact += *search.found() == largest || std::abs(machine.need(largest) - machine.limit) < 4 * machine.noise;
       std::int64_t surely = 0;
-      for (const auto each : candidates) {
+      for (const auto each : candidates)
         if (machine.need(each) + 4 * machine.noise <= machine.limit) surely = each;
-      }
       CHECK(static_cast<double>(*search.found()) >= 0.97 * static_cast<double>(surely));
       CHECK(machine.need(*search.found()) <= machine.limit + 4 * machine.noise);
     }

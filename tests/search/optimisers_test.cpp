@@ -35,13 +35,11 @@ Space valley(int parameters, bool names = true) {
 double seconds(const Configuration& configuration) {
   double squares = 0;
   double name = 1;
-  for (const auto& [key, value] : configuration.values()) {
-    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+  for (const auto& [key, value] : configuration.values())
+    if (const auto* number = std::get_if<std::int64_t>(&value))
       squares += std::pow((static_cast<double>(*number) - 13) / 10, 2);
-    } else {
+    else
       name = value == space::Value(std::string("b")) ? 1 : 1.5;
-    }
-  }
   return name * std::exp(squares);
 }
 

@@ -224,9 +224,8 @@ TEST_CASE("local search restarts from a local optimum and from a failed default"
   const auto space = bowl(2);
   LocalSearch flat(space, {.seed = 1});
   flat.tell(std::vector{told(space.default_configuration(), 5.0)});
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 60; ++i)
     for (const auto& each : flat.ask(1)) flat.tell(std::vector{told(each.configuration, 5.0)});
-  }
   CHECK(flat.descents() > 1);
 
   LocalSearch failed(space, {.seed = 1});

@@ -114,9 +114,8 @@ TEST_CASE("a product over eight parameters takes few nodes", "[counting]") {
   for (int i = 0; i < 8; ++i) {
     std::map<std::int64_t, std::int64_t> next;
     for (const auto& [product, count] : products) {
-      for (std::int64_t v = 1; v <= 10; ++v) {
+      for (std::int64_t v = 1; v <= 10; ++v)
         if (product * v <= 5000) next[product * v] += count;
-      }
     }
     products = std::move(next);
   }
@@ -189,9 +188,8 @@ TEST_CASE("a space of 10^15 combinations and more is sampled without a list", "[
   std::vector<ParameterSpec> parameters;
   for (int i = 0; i < 10; ++i) parameters.push_back(integers(fmt::format("p{}", i), 1, 32));
   std::vector<ConstraintSpec> constraints;
-  for (int i = 0; i + 1 < 10; ++i) {
+  for (int i = 0; i + 1 < 10; ++i)
     constraints.push_back(require_that(fmt::format("p{0} % 3 != p{1} % 3 or p{0} == 1", i, i + 1)));
-  }
   const auto space = make_space(parameters, constraints);
   CHECK(space.cardinality().approximate > 1e15);
   CHECK(space.count().kind == Size::Kind::Exact);

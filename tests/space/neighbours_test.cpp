@@ -72,9 +72,7 @@ TEST_CASE("all neighbours in random spaces are valid and others", "[neighbours]"
       CHECK(space.contains(each));
       CHECK_FALSE(each == centre);
     }
-    for (const auto& near : space.neighbours(centre, Reach::Adjacent)) {
-      CHECK(std::ranges::find(all, near) != all.end());
-    }
+    for (const auto& near : space.neighbours(centre, Reach::Adjacent)) CHECK(std::ranges::find(all, near) != all.end());
   }
 }
 

@@ -122,9 +122,8 @@ std::set<std::string> valid_by_brute_force(const Space& space, const Description
     for (std::size_t i = 0; i < digits.size(); ++i) values.push_back(parameters[i].value(digits[i]));
     std::vector<bool> active(parameters.size(), true);
     const auto all_active = [&](const Expression& expression) {
-      for (const auto each : expression.mentions()) {
+      for (const auto each : expression.mentions())
         if (!active[each]) return false;
-      }
       return true;
     };
     Configuration configuration;

@@ -65,15 +65,13 @@ json surroundings() {
   CPU_ZERO(&set);
   ::sched_getaffinity(0, sizeof set, &set);
   json cpus = json::array();
-  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
   const mode_t mask = ::umask(077);
   ::umask(mask);
   json descriptors = json::array();
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
     descriptors.push_back(std::stoi(entry.path().filename().string()));
-  }
   return {{"threads", 1},
           {"versions", {{"fake", "1"}}},
           {"environment", environment},
@@ -101,13 +99,12 @@ class FakeWorker {
 
   int run() {
     begin();
-    if (request_.turns && settings_.mode != "ignore_turns") {
+    if (request_.turns && settings_.mode != "ignore_turns")
       take_turns();
-    } else if (request_.epochs > 0) {
+    else if (request_.epochs > 0)
       train_epochs();
-    } else {
+    else
       train(request_.steps);
-    }
     if (settings_.mode == "hot") report_device();
     events_.memory(settings_.mode == "hungry" ? peak_bytes() : 8 << 20, 0);
     events_.end("ok", "");
@@ -172,9 +169,8 @@ class FakeWorker {
   }
 
   void await_file() const {
-    while (!until_.empty() && !std::filesystem::exists(until_)) {
+    while (!until_.empty() && !std::filesystem::exists(until_))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
   }
 
   [[nodiscard]] static std::int64_t peak_bytes() {

@@ -83,9 +83,8 @@ void leave_grandchildren() {
   };
   for (int child = 0; child < 3; ++child) {
     if (::fork() != 0) continue;
-    for (int grandchild = 0; grandchild < 2; ++grandchild) {
+    for (int grandchild = 0; grandchild < 2; ++grandchild)
       if (::fork() == 0) live();
-    }
     live();
   }
   char cry = 0;
@@ -110,9 +109,8 @@ void eat_memory(const Settings& settings, const std::string& events_file) {
   events.phase_begin("data");
   const std::int64_t bytes = settings.integer("bytes", 256 << 20);
   const std::int64_t processes = settings.integer("processes", 0);
-  for (std::int64_t child = 0; child < processes; ++child) {
+  for (std::int64_t child = 0; child < processes; ++child)
     if (::fork() == 0) eat(bytes / processes);
-  }
   eat(processes > 0 ? 0 : bytes);
 }
 
@@ -191,9 +189,8 @@ std::optional<int> make_errors(const Settings& settings, const std::string& even
     std::fputs("first line\nModuleNotFoundError: no module named 'mxnet'\n\n", stderr);
     return static_cast<int>(settings.integer("code", 3));
   }
-  if (mode.starts_with("lie_") || mode == "not_json" || mode == "after_end" || mode == "torn" || mode == "no_end") {
+  if (mode.starts_with("lie_") || mode == "not_json" || mode == "after_end" || mode == "torn" || mode == "no_end")
     return lie(mode, events_file);
-  }
   if (mode == "recite") {
     std::ofstream(events_file, std::ios::app) << settings.configuration.value("events", std::string());
     return 0;

@@ -101,9 +101,8 @@ bool fails(std::int64_t number) {
 }
 
 db::TrialResult result_of(std::int64_t number, const space::Configuration& configuration, double epochs, bool failed) {
-  if (failed) {
+  if (failed)
     return {.outcome = space::Outcome::Crashed, .reason = "signal 11 in phase first_step", .estimate = {}, .parts = {}};
-  }
   space::Random random(7, static_cast<std::uint64_t>(number));
   const space::Parts parts = parts_of(configuration, random);
   return {.outcome = space::Outcome::Ok,

@@ -159,9 +159,8 @@ void Campaign::open(const measure::SweepReport& swept) {
                                         begun.handle.resumed ? "resumed" : "opened", begun.handle.finished,
                                         opening.recovery.trials.size(), begun.record.strategy, begun.record.seed));
   log_.open();
-  for (const UnavailableFramework& framework : session_.spec.unavailable) {
+  for (const UnavailableFramework& framework : session_.spec.unavailable)
     log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
-  }
   if (opening.recovery.after_kill()) log_.log(db::Level::Warning, to_text(opening.recovery));
   if (replayed.deviations > 0) {
     log_.say(db::Level::Warning,
@@ -192,9 +191,8 @@ SessionResult Campaign::preflight() {
 std::optional<SearchEnd> Campaign::must_stop() {
   if (session_.interruption.requested()) return SearchEnd{Ending::Interrupted, "interrupted"};
   if (auto happened = state_.watch_clock()) log_.say(db::Level::Warning, *std::move(happened));
-  if (session_.fingerprint_now && session_.fingerprint_now().key() != session_.fingerprint.key()) {
+  if (session_.fingerprint_now && session_.fingerprint_now().key() != session_.fingerprint.key())
     return SearchEnd{Ending::MachineChanged, "the machine or its software changed"};
-  }
   return std::nullopt;
 }
 
@@ -238,14 +236,10 @@ std::optional<SearchEnd> Campaign::fill_slots() {
 SearchEnd Campaign::search() {
   std::optional<SearchEnd> end;
   for (;;) {
-    if (!end) {
-      end = fill_slots();
-    }
+    if (!end) end = fill_slots();
     if (scheduler_.in_flight() == 0) return *std::move(end);
     const auto how = settle_next();
-    if (how == TrialAnswer::End::Interrupted && !end) {
-      end = SearchEnd{Ending::Interrupted, "interrupted"};
-    }
+    if (how == TrialAnswer::End::Interrupted && !end) end = SearchEnd{Ending::Interrupted, "interrupted"};
   }
 }
 
@@ -265,9 +259,8 @@ void Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nano
   trial.peak_bytes = stored.peak_bytes;
   trial.device_bytes = stored.device_bytes;
   trial.device_memory_bytes = stored.device_memory_bytes;
-  if (took && !answer.equal_to) {
+  if (took && !answer.equal_to)
     state_.took(trial.number, *took, trial.estimate ? std::max<std::int64_t>(trial.estimate->runs, 1) : 1);
-  }
   strategy_->tell({&trial, 1});
   state_.learn(trial);
   session_.observer.finished(trial, answer.equal_to.has_value(), state_.progress());
@@ -277,9 +270,8 @@ void Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nano
 
 std::optional<db::StoredTrial> Campaign::measure_for_finals(const space::Configuration& configuration,
                                                             const std::string& reason) {
-  if (!state_.knows(configuration)) {
+  if (!state_.knows(configuration))
     ask({.source = kFinalsAsk, .proposal = {.configuration = configuration, .reason = reason}});
-  }
   while (!state_.knows(configuration)) {
     scheduler_.submit_next(state_.incumbent());
     const auto how = settle_next();
@@ -347,11 +339,10 @@ SessionResult Campaign::run(const measure::SweepReport& swept) {
   open(swept);
 
   SessionResult result = preflight();
-  if (result.ending == Ending::Complete) {
+  if (result.ending == Ending::Complete)
     search_and_verify(result);
-  } else if (result.ending != Ending::PreflightOnly) {
+  else if (result.ending != Ending::PreflightOnly)
     announce_end(result);
-  }
   if (result.ending == Ending::Complete) {
     session_.store.finish_campaign(session_.campaign);
   } else if (preflight_only && was_finished && known->id == session_.campaign) {

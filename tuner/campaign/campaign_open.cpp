@@ -121,9 +121,7 @@ InformedStrategy make_informed_strategy(const Session& session, SessionLog& log)
   auto strategy = search::make_strategy(spec.strategy.name, spec.space, options);
   if (!strategy) throw db::Error(db::ErrorCode::Inconsistent, strategy.error());
   informed.strategy = std::move(*strategy);
-  if (informed.costs) {
-    informed.strategy = std::make_unique<CostAware>(std::move(informed.strategy), informed.costs);
-  }
+  if (informed.costs) informed.strategy = std::make_unique<CostAware>(std::move(informed.strategy), informed.costs);
   return informed;
 }
 

@@ -113,10 +113,9 @@ std::string to_text(const std::vector<search::History>& history, const space::Sp
       continue;
     }
     ++campaigns;
-    for (const space::Trial& trial : each.trials) {
+    for (const space::Trial& trial : each.trials)
       if (search::history::same_point(lattice, trial.configuration))
         configurations.insert(trial.configuration.identity());
-    }
   }
   std::string text;
   if (campaigns > 0) {

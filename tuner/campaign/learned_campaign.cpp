@@ -100,9 +100,8 @@ void fit_report(LearnedCampaign& learned) {
   learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(), search::model::kForReports);
   for (const space::Trial& trial : learned.trials) {
     if (!trial.estimate || !(trial.estimate->value > 0)) continue;
-    if (const auto point = learned.lattice().point_of(trial.configuration)) {
+    if (const auto point = learned.lattice().point_of(trial.configuration))
       learned.report->tell(*point, std::log(trial.estimate->value));
-    }
   }
   if (learned.report->size() == 0) return;
   learned.report->fit();
@@ -114,9 +113,8 @@ void fit_report(LearnedCampaign& learned) {
 double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign) {
   for (const db::NoiseFloorRecord& floor : store.noise_floors(noise_workload(workload_of(campaign.spec)))) {
     if (floor.fingerprint != campaign.fingerprint) continue;
-    for (const db::NoiseFigure& figure : floor.figures) {
+    for (const db::NoiseFigure& figure : floor.figures)
       if (figure.method == "sequential") return figure.sd / std::sqrt(2.0);
-    }
   }
   return 0;
 }

@@ -74,9 +74,8 @@ std::string changes_to_verify(const db::Store& store, const std::string& campaig
 std::string changes_since(const db::Store& store, db::TrialId trial, const space::Fingerprint& now) {
   const auto detail = store.load_trial(trial);
   std::set<std::string> hashes;
-  for (const db::StoredRun& run : detail.runs) {
+  for (const db::StoredRun& run : detail.runs)
     if (!run.record.fingerprint.empty()) hashes.insert(run.record.fingerprint);
-  }
   hashes.erase(now.identity());
   for (const std::string& hash : hashes) {
     const auto stored = store.load_fingerprint(hash);

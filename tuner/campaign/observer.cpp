@@ -17,9 +17,8 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 std::string left_over(const Recovery& recovery) {
   std::string what;
   if (recovery.processes > 0) what = counted(recovery.processes, "process", "processes");
-  if (recovery.control_groups > 0) {
+  if (recovery.control_groups > 0)
     what += (what.empty() ? "" : " and ") + counted(recovery.control_groups, "control group", "control groups");
-  }
   return what;
 }
 

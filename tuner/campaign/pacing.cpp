@@ -81,12 +81,10 @@ std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state
 std::optional<std::string> search_ends(const Budget& budget, const PaceState& state) {
   if (budget.trials && state.finished_trials >= *budget.trials) return "the budget of trials is used";
   const SearchTime left = search_time(budget, state);
-  if (left.of_wall && state.next_trial > *left.of_wall) {
+  if (left.of_wall && state.next_trial > *left.of_wall)
     return "the rest of the budget's time is for measuring the best again";
-  }
-  if (left.until && state.next_trial > *left.until) {
+  if (left.until && state.next_trial > *left.until)
     return "the time until the hour the campaign names is for measuring the best again";
-  }
   return std::nullopt;
 }
 

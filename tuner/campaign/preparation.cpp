@@ -10,9 +10,8 @@ constexpr const char* kFramework = "framework";
 
 std::string values_of(const space::Configuration& configuration, std::span<const std::string> names) {
   space::Configuration part;
-  for (const std::string& name : names) {
+  for (const std::string& name : names)
     if (const auto* value = configuration.find(name)) part.set(name, *value);
-  }
   return part.canonical();
 }
 
@@ -34,11 +33,10 @@ PreparationCosts::PreparationCosts(const space::Space& space, std::span<const db
     if (build.build_ns <= 0 || build.created_unix_ns >= began_unix_ns) continue;
     const double took = static_cast<double>(build.build_ns) * 1e-9;
     const auto environment = db::environment_of(build);
-    if (!environment) {
+    if (!environment)
       seconds.push_back(took);
-    } else if (const auto known = installs_.find(*environment); known != installs_.end() && known->second > 0) {
+    else if (const auto known = installs_.find(*environment); known != installs_.end() && known->second > 0)
       known->second = took;
-    }
   }
   if (seconds.empty()) return;
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
@@ -63,9 +61,8 @@ double PreparationCosts::seconds(const space::Configuration& configuration) cons
   if (!environment_.empty() && !environments_.contains(values_of(configuration, environment_)))
     sum += kEnvironmentSeconds;
   // What is installed is not built.
-  if (const std::string framework = framework_of(configuration); !framework.empty()) {
+  if (const std::string framework = framework_of(configuration); !framework.empty())
     return frameworks_.contains(framework) ? sum : sum + installs_.at(framework);
-  }
   if (!build_.empty() && !builds_.contains(values_of(configuration, build_))) sum += build_seconds_;
   return sum;
 }

@@ -257,9 +257,8 @@ bool is_part_of(const CoverageTrial& coverage, const space::Configuration& confi
 }
 
 bool fits(const CoveragePace& pace, std::chrono::nanoseconds next) {
-  if (pace.trials && static_cast<double>(pace.taken + 1) > kCoverageShare * static_cast<double>(*pace.trials)) {
+  if (pace.trials && static_cast<double>(pace.taken + 1) > kCoverageShare * static_cast<double>(*pace.trials))
     return false;
-  }
   return !pace.time ||
          static_cast<double>((pace.spent + next).count()) <= kCoverageShare * static_cast<double>(pace.time->count());
 }

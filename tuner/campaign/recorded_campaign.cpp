@@ -197,13 +197,11 @@ std::vector<search::History> ReplayHistory::of(const search::replay::RecordedSpa
     }
     (history.same_machine_and_workload ? same : ranks).push_back(std::move(history));
   }
-  for (const auto& recorded : spaces_) {
-    if (recorded.name() == space.name()) {
+  for (const auto& recorded : spaces_)
+    if (recorded.name() == space.name())
       same.push_back(search::replay::earlier_campaign(space, trials_, seed));
-    } else {
+    else
       ranks.push_back(search::replay::sampled_campaign(recorded, trials_, seed));
-    }
-  }
   std::ranges::move(ranks, std::back_inserter(same));
   return same;
 }

@@ -27,9 +27,8 @@ Scheduler::FinishedOrder Scheduler::next() {
   // To the front: it was asked first, and its number comes before the others.
   if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.asked));
   // A machine that kills one trial again and again would keep the campaign for ever.
-  if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses) {
+  if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses)
     ended.answer.end = TrialAnswer::End::Interrupted;
-  }
   ended.since_submitted = clock_.steady() - flight->second.submitted;
   flights_.erase(flight);
   return ended;

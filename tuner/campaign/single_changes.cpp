@@ -16,9 +16,8 @@ constexpr std::uint64_t kFewValues = 4;
 /// The middle and both ends of a range.
 std::vector<space::Value> spread_values(const space::Parameter& parameter) {
   constexpr double kMiddle = 0.5;
-  if (parameter.is_real()) {
+  if (parameter.is_real())
     return {parameter.real_from_unit(kMiddle), parameter.real_from_unit(0), parameter.real_from_unit(1)};
-  }
   const std::uint64_t last = parameter.size() - 1;
   std::uint64_t middle = last / 2;
   while (middle > 0 &&
@@ -69,9 +68,8 @@ std::vector<SingleChange> single_changes(const space::Space& space, const measur
     std::size_t most = 0;
     for (const auto& changes : group) most = std::max(most, changes.size());
     for (std::size_t round = 0; round < most; ++round) {
-      for (auto& changes : group) {
+      for (auto& changes : group)
         if (round < changes.size()) result.push_back(std::move(changes[round]));
-      }
     }
   }
   return result;

@@ -99,9 +99,8 @@ std::vector<db::ParameterRecord> parameter_records(const space::Space& space) {
   std::vector<db::ParameterRecord> records;
   for (const space::Parameter& parameter : space.parameters()) {
     nlohmann::json domain = parameter.to_json();
-    for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"}) {
+    for (const char* elsewhere : {"name", "stage", "default", "unit", "description", "active_if"})
       domain.erase(elsewhere);
-    }
     if (domain.erase("logarithmic") > 0) domain["scale"] = "logarithmic";  // as a file says it
     records.push_back({.name = parameter.name,
                        .stage = parameter.stage,
@@ -125,15 +124,12 @@ std::expected<StoredSpace, std::string> stored_space(const db::Store& store, con
   }
   space::Facts facts = stored_facts(campaign.spec);
   auto constraints = constraints_of(campaign.spec);
-  for (const UnavailableFramework& each : stored_unavailable(campaign.spec)) {
+  for (const UnavailableFramework& each : stored_unavailable(campaign.spec))
     constraints.push_back(constraint_against(each));
-  }
   std::vector<std::string> without;
   while (true) {
     auto space = space::Space::create(parameters, constraints, facts);
-    if (space) {
-      return StoredSpace{.space = *std::move(space), .facts = std::move(facts), .without = std::move(without)};
-    }
+    if (space) return StoredSpace{.space = *std::move(space), .facts = std::move(facts), .without = std::move(without)};
     const auto bad = bad_constraint(space.error());
     if (!bad) return std::unexpected(space.error().front().to_text());
     const auto& [index, wrong] = *bad;

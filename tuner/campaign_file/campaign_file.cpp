@@ -58,9 +58,8 @@ std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& docum
   std::vector<UnavailableFramework> result;
   const nlohmann::json* machine = machine_of(document);
   if (machine == nullptr) return result;
-  for (const auto& each : machine->value("unavailable", nlohmann::json::array())) {
+  for (const auto& each : machine->value("unavailable", nlohmann::json::array()))
     result.push_back({.name = each.value("framework", ""), .reason = each.value("reason", "")});
-  }
   return result;
 }
 
@@ -98,9 +97,8 @@ nlohmann::json facts_in_use(const space::Space& space, const space::Facts& facts
   for (const space::Parameter& parameter : space.parameters()) words.merge(expression_words(parameter.active_if));
   for (const space::ConstraintSpec& constraint : space.constraints()) words.merge(expression_words(constraint.require));
   space::Facts used;
-  for (const auto& [name, fact] : facts.all()) {
+  for (const auto& [name, fact] : facts.all())
     if (words.contains(name)) used.set(name, fact);
-  }
   return space::to_json(used);
 }
 

@@ -26,9 +26,8 @@ const nlohmann::json* Checks::get(std::string_view section, std::string_view key
 
 std::vector<Problem> Checks::take() {
   std::vector<std::string> files;  // in the order in which they first have a problem: the user's own comes first
-  for (const Problem& problem : problems_) {
+  for (const Problem& problem : problems_)
     if (std::ranges::find(files, problem.file) == files.end()) files.push_back(problem.file);
-  }
   std::ranges::stable_sort(problems_, {}, [&](const Problem& problem) {
     return std::tuple(std::ranges::find(files, problem.file) - files.begin(), problem.line, problem.column);
   });

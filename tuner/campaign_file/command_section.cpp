@@ -71,11 +71,10 @@ void read_time(Checks& checks, CommandTemplate& command) {
   const Json* time = checks.get("/worker", "time");
   if (time == nullptr) return;
   if (time->is_object()) {
-    if (const Json* pattern = checks.get("/worker/time", "pattern")) {
+    if (const Json* pattern = checks.get("/worker/time", "pattern"))
       read_pattern(checks, command, pattern->get<std::string>());
-    } else {
+    else
       checks.add("/worker/time", "key 'pattern' is missing", std::string(kTimeAllowed));
-    }
   } else if (*time == "steps") {
     command.timing = Timing::Steps;
   } else if (*time != "process") {
@@ -144,17 +143,14 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
     for (const Json& word : each.is_array() ? each : Json::array({each})) group.push_back(word.get<std::string>());
     command.groups.push_back(std::move(group));
   }
-  for (const char* key : {"recipe", "command"}) {
-    if (checks.get("/worker", key) != nullptr) {
+  for (const char* key : {"recipe", "command"})
+    if (checks.get("/worker", key) != nullptr)
       checks.add("/worker", fmt::format("both '{}' and 'template'", key), "one of them");
-    }
-  }
   fs::path folder = ".";
   if (const Json* named = checks.get("/worker", "folder")) folder = named->get<std::string>();
   command.folder = fs::absolute(home / folder).lexically_normal();
-  if (command.folder.filename().empty() && command.folder.has_relative_path()) {
+  if (command.folder.filename().empty() && command.folder.has_relative_path())
     command.folder = command.folder.parent_path();  // without the slash at its end
-  }
   read_environment(checks, command);
   read_time(checks, command);
   if (const auto read = measure::read_module(checks.root().at("worker"), command); !read) {
@@ -213,9 +209,8 @@ void check_places(Checks& checks, const CommandTemplate& command) {
   const Json words = checks.root().value("/worker/template"_json_pointer, Json::array());
   for (std::size_t i = 0; i < command.groups.size() && i < words.size(); ++i) {
     const std::string pointer = pointer_to("/worker/template", i);
-    for (std::size_t j = 0; j < command.groups[i].size(); ++j) {
+    for (std::size_t j = 0; j < command.groups[i].size(); ++j)
       check_word(checks, words[i].is_array() ? pointer_to(pointer, j) : pointer, command.groups[i][j], written);
-    }
     const std::string& word = command.groups[i].front();
     const auto places = measure::places_in(word);
     const bool lone = !words[i].is_array() && places.size() == 1 && word == "{" + places[0].name + "}";
@@ -226,9 +221,8 @@ void check_places(Checks& checks, const CommandTemplate& command) {
                fmt::format("a list in the list, which is left out as a whole: [{}, {}]", shown(Json(before)),
                            shown(Json(word))));
   }
-  for (const auto& [name, text] : command.environment) {
+  for (const auto& [name, text] : command.environment)
     check_word(checks, pointer_to("/worker/environment", name), text, written);
-  }
   for (const auto& [name, lever] : command.levers) {
     if (is_among(name, written.names)) continue;
     checks.add(pointer_to("/worker/levers", name), fmt::format("no parameter is called '{}'", name),

@@ -310,13 +310,12 @@ std::string pointer_to(std::string_view parent, std::string_view key) {
   pointer += '/';
   for (const char c : key) {
     // JSON Pointer (RFC 6901) escapes just these two.
-    if (c == '~') {
+    if (c == '~')
       pointer += "~0";
-    } else if (c == '/') {
+    else if (c == '/')
       pointer += "~1";
-    } else {
+    else
       pointer += c;
-    }
   }
   return pointer;
 }
@@ -341,9 +340,8 @@ std::expected<Document, std::vector<Problem>> read_document(std::string_view tex
     return std::unexpected(
         std::vector{Problem{.file = file, .found = std::move(found), .allowed = std::move(allowed)}});
   };
-  if (text.size() > kLargestFileBytes) {
+  if (text.size() > kLargestFileBytes)
     return refused("the file is too large", fmt::format("at most {} bytes", kLargestFileBytes));
-  }
   // The parser takes a zero byte for the end of the text and would not see what stands behind it.
   if (text.find('\0') != std::string_view::npos) return refused("the file contains a zero byte", "text in UTF-8");
   PlacingReader reader(text, file);

@@ -38,9 +38,8 @@ std::string_view no_file(fs::file_type type) {
 /// At most one byte more than is allowed is read, so that an endless file ends here.
 std::expected<std::string, std::string> read_bounded(const fs::path& path) {
   std::error_code ignored;
-  if (const auto other = no_file(fs::status(path, ignored).type()); !other.empty()) {
+  if (const auto other = no_file(fs::status(path, ignored).type()); !other.empty())
     return std::unexpected(std::string(other));
-  }
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return std::unexpected(fmt::format("cannot be read: {}", std::strerror(errno != 0 ? errno : ENOENT)));
@@ -116,13 +115,12 @@ class Merger {
 
   /// Writes the merge of both to `target`, which stands at `pointer` of the result.
   void merge(const Part& base, const Part& over, Json& target, const std::string& pointer) {
-    if (base.value.is_object() && over.value.is_object()) {
+    if (base.value.is_object() && over.value.is_object())
       merge_objects(base, over, target, pointer);
-    } else if (pointer == kParametersPointer && base.value.is_array() && over.value.is_array()) {
+    else if (pointer == kParametersPointer && base.value.is_array() && over.value.is_array())
       merge_parameters(base, over, target, pointer);
-    } else {
+    else
       copy(over, target, pointer);
-    }
   }
 
  private:
@@ -159,9 +157,8 @@ class Merger {
         copy(member(base, key), target[key], inner);
       }
     }
-    for (const auto& [key, ignored] : over.value.items()) {
+    for (const auto& [key, ignored] : over.value.items())
       if (!base.value.contains(key)) copy(member(over, key), target[key], pointer_to(pointer, key));
-    }
   }
 
   static std::optional<std::size_t> index_of(const Json& parameters, const Json& parameter) {
@@ -183,11 +180,10 @@ class Merger {
     for (std::size_t i = 0; i < base.value.size(); ++i) {
       const auto again = index_of(over.value, base.value[i]);
       append([&](Json& out, const std::string& at) {
-        if (again) {
+        if (again)
           merge_parameter(element(base, i), element(over, *again), out, at);
-        } else {
+        else
           copy(element(base, i), out, at);
-        }
       });
     }
     for (std::size_t i = 0; i < over.value.size(); ++i) {
@@ -202,9 +198,8 @@ class Merger {
     merge_objects(base, over, target, pointer);
     const auto given = [&](std::string_view key) { return over.value.contains(key); };
     if (std::ranges::none_of(kDomainStarters, given)) return;
-    for (const std::string_view key : kDomainKeys) {
+    for (const std::string_view key : kDomainKeys)
       if (!given(key)) target.erase(std::string(key));
-    }
   }
 
   Document result_;

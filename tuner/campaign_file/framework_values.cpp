@@ -27,9 +27,8 @@ std::vector<UnavailableFramework> read_framework_values(Checks& checks, const Wo
   if (!worker.command.empty() || !worker.own.empty()) return unavailable;
   if (worker.recipe != "auto") {
     const std::string reason = checks.sound("/worker/recipe") ? frameworks.obstacle(worker.recipe) : std::string();
-    if (!reason.empty()) {
+    if (!reason.empty())
       checks.add("/worker/recipe", fmt::format("'{}' is unavailable here: {}", worker.recipe, reason));
-    }
     return unavailable;
   }
   const Json::json_pointer section("/space/parameters");

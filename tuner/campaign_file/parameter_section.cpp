@@ -50,9 +50,8 @@ bool numbers_fit(Checks& checks, const std::string& pointer, const Json& paramet
     for (std::size_t i = 0; i < list.size(); ++i)
       fit &= fits_64_bits(checks, pointer_to(pointer_to(pointer, key), i), list[i]);
   }
-  for (const std::string_view key : {"step", "default"}) {
+  for (const std::string_view key : {"step", "default"})
     if (parameter.contains(key)) fit &= fits_64_bits(checks, pointer_to(pointer, key), parameter.at(std::string(key)));
-  }
   return fit;
 }
 

@@ -108,9 +108,8 @@ std::expected<std::int64_t, std::string> parse_size(std::string_view text) {
   const std::string_view unit = take_letters(rest);
   if (!number || !rest.empty()) return std::unexpected(std::string(kSizeForm));
   double factor = unit.empty() ? 1 : 0;
-  for (const Unit& known : kSizeUnits) {
+  for (const Unit& known : kSizeUnits)
     if (known.name == unit) factor = known.factor;
-  }
   const double bytes = *number * factor;
   if (factor == 0) return std::unexpected(std::string(kSizeForm));
   if (bytes < 1 || bytes > kLargest) return std::unexpected(std::string(kSizeForm) + ", above zero and below 8 EiB");

@@ -22,9 +22,8 @@ std::string type_words(const Json& type) {
   const Json types = type.is_array() ? type : Json::array({type});
   std::vector<std::string> words;
   for (const Json& name : types) {
-    for (const auto& [known, text] : kWords) {
+    for (const auto& [known, text] : kWords)
       if (name == known) words.emplace_back(text);
-    }
   }
   return fmt::format("{}", fmt::join(words, ", or "));
 }
@@ -65,9 +64,8 @@ std::string count_words(const Json& schema, std::string_view at_least, std::stri
 std::string allowed_words(const Json& schema) {
   if (schema.contains("enum")) return fmt::format("{}", fmt::join(texts_of(schema["enum"]), ", "));
   if (schema.contains("x-form")) return schema["x-form"].get<std::string>();
-  if (schema.contains("minimum") || schema.contains("maximum") || schema.contains("exclusiveMinimum")) {
+  if (schema.contains("minimum") || schema.contains("maximum") || schema.contains("exclusiveMinimum"))
     return number_words(schema);
-  }
   return schema.contains("type") ? type_words(schema["type"]) : "";
 }
 

@@ -50,9 +50,8 @@ std::optional<Verdict> verdict_of(const valijson::ValidationResults::Error& erro
   if (std::ranges::any_of(kEchoes, [&](std::string_view echo) { return words.starts_with(echo); })) return std::nullopt;
   Verdict verdict{
       .pointer = pointer_of(error.context, document), .rule = Rule::Other, .name = {}, .words = error.description};
-  for (const auto& [sentence, rule] : kSentences) {
+  for (const auto& [sentence, rule] : kSentences)
     if (words.starts_with(sentence)) verdict.rule = rule;
-  }
   if (verdict.rule == Rule::Required) {
     const std::size_t open = words.find('\''), close = words.rfind('\'');
     verdict.name = words.substr(open + 1, close - open - 1);
@@ -71,9 +70,8 @@ std::vector<Verdict> judge(const nlohmann::json& schema, const nlohmann::json& d
   const bool valid = validator.validate(parsed, valijson::adapters::NlohmannJsonAdapter(document), &results);
 
   std::vector<Verdict> verdicts;
-  for (const auto& error : results) {
+  for (const auto& error : results)
     if (auto verdict = verdict_of(error, document)) verdicts.push_back(std::move(*verdict));
-  }
   if (!valid && verdicts.empty())
     verdicts.push_back({.pointer = "", .rule = Rule::Other, .name = {}, .words = "is not valid"});
   std::ranges::stable_sort(verdicts, {}, [](const Verdict& verdict) { return verdict.rule != Rule::Type; });

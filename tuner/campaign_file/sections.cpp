@@ -30,11 +30,10 @@ template <typename T, typename Parse>
 void read(Checks& checks, std::string_view section, std::string_view key, T& target, const Parse& parse) {
   const Json* value = checks.get(section, key);
   if (value == nullptr) return;
-  if (auto parsed = parse(value->get<std::string>())) {
+  if (auto parsed = parse(value->get<std::string>()))
     target = *parsed;
-  } else {
+  else
     checks.add(pointer_to(section, key), "found " + shown(*value), parsed.error());
-  }
 }
 
 std::vector<std::string> strategy_names() {
@@ -71,9 +70,8 @@ space::Objective read_objective(Checks& checks) {
   read(checks, "/objective", "epochs", objective.epochs);
   std::vector<double> sorted = objective.epochs;
   std::ranges::sort(sorted);
-  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+  if (std::ranges::adjacent_find(sorted) != sorted.end())
     checks.add("/objective/epochs", "found " + shown(Json(objective.epochs)), "each horizon once");
-  }
   objective.epochs = std::move(sorted);
   const auto is_horizon = [&](double epochs) {
     return std::ranges::find(objective.epochs, epochs) != objective.epochs.end();
@@ -123,9 +121,8 @@ RunSettings read_run(Checks& checks) {
   read(checks, "/run", "deadline", run.deadline, parse_duration);
   read(checks, "/run", "memory", run.memory_bytes, parse_size);
   read(checks, "/run", "seed", run.seed);
-  if (const Json* cache = checks.get("/run", "compile_cache")) {
+  if (const Json* cache = checks.get("/run", "compile_cache"))
     run.compile_cache = *cache == "warm" ? CompileCache::Warm : CompileCache::Cold;
-  }
   if (run.steps_per_sample > run.steps) {
     checks.add("/run/steps_per_sample", fmt::format("found {}", run.steps_per_sample),
                fmt::format("at most the steps of a run: {}", run.steps));
@@ -142,9 +139,8 @@ VerifySettings read_verify(Checks& checks) {
                                                                        : measure::StepEstimator::Median);
   read(checks, "/verify", "estimator", word);
   verify.estimator = measure::step_estimator_from_text(word).value_or(verify.estimator);
-  if (verify.method != measure::PairMethod::Slices && verify.estimator == measure::StepEstimator::Paired) {
+  if (verify.method != measure::PairMethod::Slices && verify.estimator == measure::StepEstimator::Paired)
     checks.add("/verify/estimator", "found paired", "median or minimum: only slices have neighbours");
-  }
   read(checks, "/verify", "pairs", verify.pairs);
   // Who asks for more pairs than usual asks for all of them.
   verify.most_pairs = std::max(verify.most_pairs, verify.pairs);
@@ -193,9 +189,7 @@ WorkerChoice read_worker(Checks& checks, const fs::path& folder, const std::stri
   read(checks, "/worker", "command", worker.command);
   worker.own = read_command(checks, home_of(checks.document().place("/worker/template"), folder, name));
   if (worker.command.empty()) return worker;
-  if (checks.get("/worker", "recipe") != nullptr) {
-    checks.add("/worker", "both 'recipe' and 'command'", "one of them");
-  }
+  if (checks.get("/worker", "recipe") != nullptr) checks.add("/worker", "both 'recipe' and 'command'", "one of them");
   std::string& program = worker.command.front();
   if (program.find('/') != std::string::npos && !fs::path(program).is_absolute()) {
     const fs::path from = home_of(checks.document().place("/worker/command"), folder, name);
@@ -218,11 +212,10 @@ CampaignSections read_sections(Checks& checks, const fs::path& folder, const std
   read.run = read_run(checks);
   read.verify = read_verify(checks);
   read.environments = read_environments(checks);
-  if (own) {
+  if (own)
     fit_to_command(checks, read.worker.own, read.objective, read.verify);
-  } else {
+  else
     fit_to_workload(checks, read.workload, read.verify);
-  }
   return read;
 }
 

@@ -56,9 +56,8 @@ void drop_dependents(Section& section) {
     const std::set<std::string> words = expression_words(expression);
     return std::ranges::any_of(section.refused, [&](const std::string& name) { return words.contains(name); });
   };
-  for (space::ParameterSpec& parameter : section.parameters) {
+  for (space::ParameterSpec& parameter : section.parameters)
     if (hangs(parameter.active_if)) parameter.active_if.clear();
-  }
   for (std::size_t i = section.constraints.size(); i-- > 0;) {
     if (!hangs(section.constraints[i].require)) continue;
     section.constraints.erase(section.constraints.begin() + static_cast<std::ptrdiff_t>(i));
@@ -139,9 +138,8 @@ std::set<std::string> expression_words(std::string_view expression) {
   for (std::size_t i = 0; i < expression.size();) {
     const char c = expression[i];
     if (c == '\'' || c == '"') {
-      for (++i; i < expression.size() && expression[i] != c; ++i) {
+      for (++i; i < expression.size() && expression[i] != c; ++i)
         if (expression[i] == '\\') ++i;
-      }
       ++i;
     } else if (is_word(c)) {
       const std::size_t start = i;
@@ -186,9 +184,8 @@ std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts
   auto space = space::Space::create(section.parameters, section.constraints, facts);
   if (space && complete) return std::move(*space);
   // A section without one sound parameter would be called empty, which it is not.
-  if (!space && (complete || !section.parameters.empty())) {
+  if (!space && (complete || !section.parameters.empty()))
     for (const space::SpaceError& error : space.error()) add_space_error(checks, error, section);
-  }
   return std::nullopt;
 }
 

@@ -22,9 +22,8 @@ std::size_t characters_of(std::string_view text) {
 }  // namespace
 
 TextCursor::TextCursor(std::string_view text) : text_(text), line_starts_{0} {
-  for (std::size_t i = 0; i < text_.size(); ++i) {
+  for (std::size_t i = 0; i < text_.size(); ++i)
     if (text_[i] == '\n') line_starts_.push_back(i + 1);
-  }
   std::size_t characters = 0;
   for (std::size_t begin = 0; begin <= text_.size(); begin += kBlockBytes) {
     characters_before_block_.push_back(characters);
@@ -70,9 +69,8 @@ void TextCursor::skip_token() {
     ++offset_;
   } else if (text_[offset_] == '"') {
     ++offset_;
-    while (offset_ < text_.size() && text_[offset_] != '"' && text_[offset_] != '\n') {
+    while (offset_ < text_.size() && text_[offset_] != '"' && text_[offset_] != '\n')
       offset_ += text_[offset_] == '\\' ? 2U : 1U;
-    }
     offset_ = std::min(offset_ + 1, text_.size());
   } else {
     const auto ends = [](char c) { return contains(kBlanks, c) || contains(kPunctuation, c) || c == '"' || c == '/'; };

@@ -83,9 +83,8 @@ void check_folder(Checks& checks, const fs::path& home, space::Workload& workloa
   fs::path folder = fs::absolute(home / workload.data_folder).lexically_normal();
   if (folder.filename().empty() && folder.has_relative_path()) folder = folder.parent_path();
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored)) {
+  if (!fs::is_directory(folder, ignored))
     checks.add(pointer, "there is no folder " + folder.string(), "a folder of images, one folder in it for each class");
-  }
   workload.data_folder = folder.string();
 }
 

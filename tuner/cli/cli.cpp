@@ -124,11 +124,8 @@ void add_common_options(CLI::App& app, Context& context) {
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      names.push_back("--" + name);
-    }
-  }
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return names;
 }
 
@@ -143,9 +140,8 @@ std::string unexpected_argument(const CLI::App& root, const std::string& fallbac
     }
     if (chosen.empty()) {
       std::vector<std::string> names;
-      for (const Subcommand& subcommand : subcommands()) {
+      for (const Subcommand& subcommand : subcommands())
         if (!subcommand.group.empty()) names.emplace_back(subcommand.name);
-      }
       const std::string hint = space::did_you_mean(word, names);
       return fmt::format("unknown subcommand '{}'{}", word,
                          hint.empty() ? fmt::format("; '{}' lists them", tuner::command_text({"--help"})) : hint);
@@ -234,11 +230,10 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
 
   tuner::set_invocation(words_before_subcommand(context));
   if (show_version) {
-    if (context.json) {
+    if (context.json)
       print_json(context, "version", tuner::version_json());
-    } else {
+    else
       *context.out << tuner::version_text();
-    }
     return ExitCode::Ok;
   }
   if (!action) {

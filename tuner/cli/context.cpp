@@ -20,9 +20,7 @@ std::map<std::string, std::string, std::less<>> process_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const auto equals = text.find('=');
-    if (equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
+    if (equals != std::string_view::npos) variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return variables;
 }
@@ -37,38 +35,28 @@ std::size_t terminal_columns(int descriptor) {
 
 std::optional<std::string> Context::variable(std::string_view name) const {
   const auto found = environment.find(name);
-  if (found == environment.end() || found->second.empty()) {
-    return std::nullopt;
-  }
+  if (found == environment.end() || found->second.empty()) return std::nullopt;
   return found->second;
 }
 
 fs::path Context::data_folder() const {
-  if (!data_option.empty()) {
-    return fs::absolute(data_option).lexically_normal();
-  }
-  if (const auto named = variable("NOCTURNE_DATA")) {
-    return fs::absolute(*named).lexically_normal();
-  }
+  if (!data_option.empty()) return fs::absolute(data_option).lexically_normal();
+  if (const auto named = variable("NOCTURNE_DATA")) return fs::absolute(*named).lexically_normal();
   // The XDG base directory specification: a relative path in XDG_DATA_HOME is to be ignored.
-  if (const auto shared = variable("XDG_DATA_HOME"); shared && fs::path(*shared).is_absolute()) {
+  if (const auto shared = variable("XDG_DATA_HOME"); shared && fs::path(*shared).is_absolute())
     return (fs::path(*shared) / "nocturne").lexically_normal();
-  }
   const auto home = variable("HOME");
   return (fs::path(home.value_or("/")) / ".local/share/nocturne").lexically_normal();
 }
 
 fs::path Context::database() const {
-  if (!database_option.empty()) {
-    return fs::absolute(database_option).lexically_normal();
-  }
+  if (!database_option.empty()) return fs::absolute(database_option).lexically_normal();
   return data_folder() / "nocturne.db";
 }
 
 fs::path Context::recipes_folder() const {
-  if (const auto named = variable("XDG_CONFIG_HOME"); named && fs::path(*named).is_absolute()) {
+  if (const auto named = variable("XDG_CONFIG_HOME"); named && fs::path(*named).is_absolute())
     return (fs::path(*named) / "nocturne/recipes").lexically_normal();
-  }
   const auto home = variable("HOME");
   return home ? (fs::path(*home) / ".config/nocturne/recipes").lexically_normal() : fs::path();
 }
@@ -92,15 +80,11 @@ std::expected<void, std::string> Context::make_folders() const {
   const bool is_new = !fs::exists(folder, error);
   for (const fs::path& each : {folder, runs_folder(), builds_folder(), profiles_folder()}) {
     fs::create_directories(each, error);
-    if (error) {
-      return std::unexpected(fmt::format("cannot make the folder {}: {}", each.string(), error.message()));
-    }
+    if (error) return std::unexpected(fmt::format("cannot make the folder {}: {}", each.string(), error.message()));
   }
   if (is_new) {
     fs::permissions(folder, fs::perms::owner_all, error);
-    if (error) {
-      return std::unexpected(fmt::format("cannot keep {} private: {}", folder.string(), error.message()));
-    }
+    if (error) return std::unexpected(fmt::format("cannot keep {} private: {}", folder.string(), error.message()));
   }
   return {};
 }

@@ -34,11 +34,8 @@ constexpr std::array kRows = {
 };
 
 const Row& row(ExitCode code) {
-  for (const Row& candidate : kRows) {
-    if (candidate.code == code) {
-      return candidate;
-    }
-  }
+  for (const Row& candidate : kRows)
+    if (candidate.code == code) return candidate;
   std::unreachable();  // every code has its row
 }
 
@@ -54,9 +51,8 @@ std::string_view explanation(ExitCode code) {
 
 std::string exit_code_table() {
   std::string text = "Exit codes:\n";
-  for (const Row& each : kRows) {
+  for (const Row& each : kRows)
     text += fmt::format("  {:>3}  {:<15} {}\n", number(each.code), each.name, each.explanation);
-  }
   return text;
 }
 

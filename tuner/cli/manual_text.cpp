@@ -25,11 +25,10 @@ std::vector<SubcommandGroup> subcommand_groups(const CLI::App& root) {
   std::vector<SubcommandGroup> groups;
   for (const CLI::App* app : root.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
     const auto known = std::ranges::find(groups, app->get_group(), &SubcommandGroup::name);
-    if (known != groups.end()) {
+    if (known != groups.end())
       known->subcommands.push_back(app);
-    } else {
+    else
       groups.push_back({app->get_group(), {app}});
-    }
   }
   return groups;
 }
@@ -129,9 +128,8 @@ std::string markdown_footer(const std::string& footer) {
 
 std::string markdown_exit_codes() {
   std::string text;
-  for (const std::string& line : text_lines(exit_code_table())) {
+  for (const std::string& line : text_lines(exit_code_table()))
     if (line.starts_with("  ")) text += line.substr(2) + "\n";
-  }
   return "## Exit codes\n\n```\n" + text + "```\n";
 }
 
@@ -143,13 +141,12 @@ std::string troff(std::string_view text) {
   bool line_begins = true;
   for (const char c : text) {
     if (line_begins && (c == '.' || c == '\'')) result += "\\&";
-    if (c == '\\') {
+    if (c == '\\')
       result += "\\e";
-    } else if (c == '-') {
+    else if (c == '-')
       result += "\\-";
-    } else {
+    else
       result += c;
-    }
     line_begins = c == '\n';
   }
   return result;
@@ -198,9 +195,8 @@ std::string man_overview(const CLI::App& root) {
   text += ".SH DESCRIPTION\n" + troff(root.get_description()) + "\n";
   for (const SubcommandGroup& group : subcommand_groups(root)) {
     text += ".SS " + group.name + "\n";
-    for (const CLI::App* app : group.subcommands) {
+    for (const CLI::App* app : group.subcommands)
       text += fmt::format(".TP\n.BR nocturne\\-{} (1)\n{}\n", app->get_name(), troff(app->get_description()));
-    }
   }
   return text + ".SH OPTIONS\n" + man_options(common_options(root)) + ".SH EXAMPLES AND EXIT CODES\n" +
          man_footer(root.get_footer());
@@ -211,9 +207,8 @@ std::string group_table(const CLI::App& root, std::string_view page) {
   std::string text = "| | |\n| --- | --- |\n";
   for (const SubcommandGroup& group : subcommand_groups(root)) {
     std::vector<std::string> links;
-    for (const CLI::App* app : group.subcommands) {
+    for (const CLI::App* app : group.subcommands)
       links.push_back(fmt::format("[`{0}`]({1}#{0})", app->get_name(), page));
-    }
     text += fmt::format("| {} | {} |\n", group.name, fmt::join(links, " · "));
   }
   return text;
@@ -245,11 +240,9 @@ std::string subcommand_table(const CLI::App& root) {
 
 std::map<std::string, std::string> man_pages(const CLI::App& root) {
   std::map<std::string, std::string> pages = {{"nocturne.1", man_overview(root)}};
-  for (const SubcommandGroup& group : subcommand_groups(root)) {
-    for (const CLI::App* app : group.subcommands) {
+  for (const SubcommandGroup& group : subcommand_groups(root))
+    for (const CLI::App* app : group.subcommands)
       pages.emplace(fmt::format("nocturne-{}.1", app->get_name()), man_page(root, *app));
-    }
-  }
   return pages;
 }
 

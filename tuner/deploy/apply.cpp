@@ -51,9 +51,7 @@ void check_cpus(const Profile& profile, const ApplyMachine& machine, bool force,
   if (usable.size() < plan.cpus.size()) {
     plan.objections.push_back(fmt::format("the profile wants CPUs {}; this process may use {}",
                                           fmt::join(plan.cpus, ","), fmt::join(machine.allowed_cpus, ",")));
-    if (force) {
-      plan.cpus = usable;
-    }
+    if (force) plan.cpus = usable;
   }
 }
 
@@ -126,13 +124,9 @@ std::string shell_line(const ApplyPlan& plan) {
       words.emplace_back("-u");
       words.push_back(name);
     }
-    for (const auto& [name, value] : plan.set) {
-      words.push_back(name + "=" + value);
-    }
+    for (const auto& [name, value] : plan.set) words.push_back(name + "=" + value);
   }
-  if (!plan.cpus.empty()) {
-    words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
-  }
+  if (!plan.cpus.empty()) words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
   words.insert(words.end(), plan.argv.begin(), plan.argv.end());
   return shell_command(words);
 }
@@ -142,9 +136,8 @@ ExecuteFailure execute(const ApplyPlan& plan) {
     cpu_set_t mask;
     CPU_ZERO(&mask);
     for (const int cpu : plan.cpus) {
-      if (cpu >= CPU_SETSIZE) {
+      if (cpu >= CPU_SETSIZE)
         return {ExecuteStep::Prepare, fmt::format("CPU {} is beyond what this program can bind to", cpu)};
-      }
       CPU_SET(static_cast<std::size_t>(cpu), &mask);
     }
     if (::sched_setaffinity(0, sizeof mask, &mask) != 0) {
@@ -156,17 +149,12 @@ ExecuteFailure execute(const ApplyPlan& plan) {
     return {ExecuteStep::Prepare,
             fmt::format("cannot change to {}: {}", plan.working_folder.string(), std::strerror(errno))};
   }
-  for (const std::string& name : plan.unset) {
-    ::unsetenv(name.c_str());
-  }
-  for (const auto& [name, value] : plan.set) {
-    ::setenv(name.c_str(), value.c_str(), 1);
-  }
+  for (const std::string& name : plan.unset) ::unsetenv(name.c_str());
+  for (const auto& [name, value] : plan.set) ::setenv(name.c_str(), value.c_str(), 1);
   std::signal(SIGPIPE, SIG_DFL);
   std::vector<char*> argv;
-  for (const std::string& word : plan.argv) {
+  for (const std::string& word : plan.argv)
     argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp takes char* for C's sake and changes nothing
-  }
   argv.push_back(nullptr);
   ::execvp(argv.front(), argv.data());
   const int reason = errno;

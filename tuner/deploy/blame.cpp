@@ -35,9 +35,8 @@ std::vector<std::string> packages_of(const db::BuildRecord& build) {
   const auto found = build.flags.find("packages");
   if (found == build.flags.end() || !found->is_array()) return {};
   std::vector<std::string> packages;
-  for (const auto& each : *found) {
+  for (const auto& each : *found)
     if (each.is_string()) packages.push_back(each.get<std::string>());
-  }
   return packages;
 }
 
@@ -77,9 +76,8 @@ void add_program(const Circumstances& then, const Circumstances& now, const Evid
     if (program.now.empty()) program.now = "the same packages, another Python or recipe";
     program.before = "environment " + short_key(then.artifact);
   }
-  if (!evidence.old_program) {
+  if (!evidence.old_program)
     program.why_not = environment ? "the environment of then was removed" : "the build of then was removed";
-  }
   causes.push_back(std::move(program));
 
   if (environment || !then.build || !now.build) return;
@@ -124,16 +122,14 @@ std::string package_changes(const std::vector<std::string>& before, const std::v
   std::vector<std::string> words;
   for (const auto& [name, version] : old_versions) {
     const auto found = new_versions.find(name);
-    if (found == new_versions.end()) {
+    if (found == new_versions.end())
       words.push_back(name + " is gone");
-    } else if (const std::string change = version_change(version, found->second); !change.empty()) {
+    else if (const std::string change = version_change(version, found->second); !change.empty())
       words.push_back(fmt::format("{} {}", name, change));
-    }
   }
-  for (const auto& [name, version] : new_versions) {
+  for (const auto& [name, version] : new_versions)
     if (!old_versions.contains(name))
       words.push_back(fmt::format("{} {} is new", name, measure::version_in_lock(version)));
-  }
   return fmt::format("{}", fmt::join(words, ", "));
 }
 

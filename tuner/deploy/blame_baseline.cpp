@@ -38,9 +38,8 @@ std::string compiler_of_then(const std::vector<measure::Compiler>& installed,
   const auto without_name = [](const std::string& version) {
     return version.substr(std::min(version.find(' '), version.size()));
   };
-  for (const measure::Compiler& each : installed) {
+  for (const measure::Compiler& each : installed)
     if (each.version == then->compiler) return each.path;
-  }
   for (const measure::Compiler& each : installed) {
     const std::string rest = without_name(each.version);
     if (!rest.empty() && rest == without_name(then->compiler)) return each.path;
@@ -77,9 +76,8 @@ std::expected<BlameBaseline, std::string> blame_baseline(const tuner::Answer& an
   if (!answer.best) return std::unexpected(fmt::format("no trial of '{}' has ended well yet", answer.campaign.name));
   const auto detail = store.load_trial(answer.best->id);
   const db::StoredRun* measured = nullptr;
-  for (const db::StoredRun& each : detail.runs) {
+  for (const db::StoredRun& each : detail.runs)
     if (each.record.run.outcome == space::Outcome::Ok) measured = &each;
-  }
   if (measured == nullptr) return std::unexpected("its best trial has no run that ended well");
   BlameBaseline baseline;
   baseline.result = {.name = answer.campaign.name,

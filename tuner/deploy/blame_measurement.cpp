@@ -127,11 +127,10 @@ nlohmann::json blame_campaign(const BlamedResult& result) {
   auto parameters = nlohmann::json::array();
   for (const auto& [name, value] : result.configuration.values()) {
     nlohmann::json parameter = {{"name", name}, {"stage", "run"}, {"default", space::to_json(value)}};
-    if (std::holds_alternative<bool>(value)) {
+    if (std::holds_alternative<bool>(value))
       parameter["type"] = "boolean";
-    } else {
+    else
       parameter["values"] = nlohmann::json::array({space::to_json(value)});
-    }
     parameters.push_back(std::move(parameter));
   }
   nlohmann::json campaign = {

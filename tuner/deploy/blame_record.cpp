@@ -115,9 +115,8 @@ void BlameRecord::add_run(const space::Run& run) {
 std::vector<space::Run> BlameRecord::good_runs(const Side& side) const {
   const auto detail = store_->load_trial(side.trial);
   std::vector<space::Run> runs;
-  for (const db::StoredRun& each : detail.runs) {
+  for (const db::StoredRun& each : detail.runs)
     if (!each.in_flight && each.record.run.outcome == space::Outcome::Ok) runs.push_back(each.record.run);
-  }
   return runs;
 }
 
@@ -138,11 +137,10 @@ void BlameRecord::close(bool ended) {
     if (!summary) continue;  // nothing of it ended well: it stays as begun
     const db::TrialResult result{
         .outcome = space::Outcome::Ok, .reason = "", .estimate = summary->estimate, .parts = summary->parts};
-    if (side.finished) {
+    if (side.finished)
       store_->update_trial(side.trial, result);
-    } else {
+    else
       store_->finish_trial(side.trial, result);
-    }
     side.finished = true;
   }
   if (ended) store_->finish_campaign(campaign_);

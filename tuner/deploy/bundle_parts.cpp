@@ -43,9 +43,8 @@ std::string moved_text(std::string text, const Moves& moves) {
 json moved(const json& document, const Moves& moves) {
   if (document.is_string()) return moved_text(document.get<std::string>(), moves);
   json result = document;
-  if (document.is_structured()) {
+  if (document.is_structured())
     for (json& each : result) each = moved(each, moves);
-  }
   return result;
 }
 

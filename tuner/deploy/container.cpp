@@ -85,9 +85,8 @@ std::string word_with_places(std::string_view word, const Places& places) {
   while (!word.empty()) {
     std::size_t at = word.size();
     const std::pair<std::string_view, std::string_view>* next = nullptr;
-    for (const auto& place : known) {
+    for (const auto& place : known)
       if (const std::size_t found = word.find(place.first); found < at) std::tie(at, next) = std::pair{found, &place};
-    }
     if (at > 0) text += shell_quote(word.substr(0, at));
     if (next == nullptr) break;
     text += next->second;
@@ -159,9 +158,8 @@ bool program_is_inside(const Profile& profile) {
 std::string obstacle_of(const ProfileContainer& container) {
   const auto place = place_of(container);
   if (!place) return place.error();
-  if (const std::string obstacle = place->runtime->obstacle(); !obstacle.empty()) {
+  if (const std::string obstacle = place->runtime->obstacle(); !obstacle.empty())
     return fmt::format("it was measured in the container {}: {}", container.runtime, obstacle);
-  }
   return container.reference.empty() ? obstacle_of_folder(container) : obstacle_of_stored(container, *place->runtime);
 }
 
@@ -208,9 +206,8 @@ std::expected<std::string, std::string> contained_lines(const Profile& profile) 
   run.argv.insert(run.argv.end(), profile.training.arguments.begin(), profile.training.arguments.end());
   run.argv.insert(run.argv.end(),
                   {"--request", places.output + "/request.json", "--events", places.output + "/events.jsonl"});
-  for (const auto& [name, value] : profile.launch.variables()) {
+  for (const auto& [name, value] : profile.launch.variables())
     if (is_variable_name(name)) run.environment[name] = value;
-  }
   run.unset = profile.launch.unset;
   run.cpus = profile.launch.cpus;
   tuner::ContainerPlace with_data = *contained;
@@ -226,12 +223,10 @@ std::expected<std::string, std::string> contained_lines(const Profile& profile) 
                       shell_quote(fmt::format("{} is missing, in which it was measured", tool)));
   if (!container.root.empty()) text += fmt::format("image={}\n", shell_quote(container.root.string()));
   text += check_lines(container, *contained->runtime) + place_lines(*contained);
-  for (const std::string& name : inside->unset) {
+  for (const std::string& name : inside->unset)
     if (is_variable_name(name)) text += "unset " + name + "\n";
-  }
-  for (const auto& [name, value] : inside->environment) {
+  for (const auto& [name, value] : inside->environment)
     text += fmt::format("export {}={}\n", name, word_with_places(value, places));
-  }
   text += "set --\n";
   std::string words;
   const auto flush = [&] {

@@ -15,11 +15,8 @@ const std::vector<Exporter>& exporters() {
 }
 
 const Exporter* find_exporter(std::string_view name) {
-  for (const Exporter& exporter : exporters()) {
-    if (exporter.name == name) {
-      return &exporter;
-    }
-  }
+  for (const Exporter& exporter : exporters())
+    if (exporter.name == name) return &exporter;
   return nullptr;
 }
 

@@ -108,9 +108,8 @@ Made make_missing(Profile& profile, const MakingPlaces& places, const std::stop_
   }
   if (recipe->kind == measure::RecipeKind::Python) return make_environment(profile, *recipe, places, stop);
   const tuner::WorkerRecipe* worker = tuner::find_worker(recipe->worker);
-  if (worker == nullptr) {
+  if (worker == nullptr)
     return std::unexpected(MakingFailure{.reason = fmt::format("no worker of ours is called '{}'", recipe->worker)});
-  }
   std::string reason;
   measure::EnvironmentStore* store = places.frameworks.store(reason);
   if (store == nullptr) return std::unexpected(MakingFailure{.reason = reason});

@@ -76,9 +76,7 @@ std::expected<void, std::string> use_own_command(const measure::CommandTemplate&
 std::optional<protocol::Request> stored_request(const space::Run& run) {
   constexpr std::size_t kMostBytes = 16 << 20;  // a worker may have put anything in its place
   const json document = measure::read_run_json(run.folder, measure::kRequestFile, kMostBytes);
-  if (document.is_discarded()) {
-    return std::nullopt;
-  }
+  if (document.is_discarded()) return std::nullopt;
   try {
     return protocol::parse_request(document);
   } catch (const std::runtime_error&) {
@@ -111,9 +109,8 @@ std::expected<void, std::string> find_program(const space::Run& run, const tuner
       return {};
     }
     const tuner::WorkerRecipe* shipped = tuner::find_shipped_worker(framework);
-    if (shipped == nullptr) {
+    if (shipped == nullptr)
       return std::unexpected("the run names neither a build nor a command, so nothing can be exported from it");
-    }
     training.recipe = framework;
     training.program = tuner::find_shipped(*shipped);
     if (!training.program.empty()) return {};
@@ -137,9 +134,7 @@ std::expected<void, std::string> find_program(const space::Run& run, const tuner
 
 std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
   const auto whole = space::Fingerprint::from_json(store.load_fingerprint(hash).fields);
-  if (!whole) {
-    return std::unexpected(whole.error());
-  }
+  if (!whole) return std::unexpected(whole.error());
   MeasuredOn result{.fingerprint = hash, .machine = {}};
   for (space::FingerprintField field : whole->fields()) {
     if (field.match != space::Match::Ignore) {
@@ -159,9 +154,7 @@ std::optional<space::Estimate> estimate_at(const db::TrialDetail& detail, const 
   for (const db::StoredRun& stored : detail.runs) {
     const space::Run& run = stored.record.run;
     if (schedule && run.outcome == space::Outcome::Ok && run.purpose == space::Purpose::Search) {
-      if (auto summary = measure::summarise(run, *schedule)) {
-        summaries.push_back(*std::move(summary));
-      }
+      if (auto summary = measure::summarise(run, *schedule)) summaries.push_back(*std::move(summary));
     }
   }
   return summaries.empty() ? std::nullopt : std::optional(measure::estimate_at(summaries, epochs));
@@ -191,9 +184,8 @@ Profile profile_of(const tuner::Answer& answer, const db::StoredTrial& best, con
   profile.epochs = answer.objective.primary;
   profile.configuration = best.trial.configuration;
   profile.estimate = estimate_at(detail, profile.workload, profile.epochs);
-  if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration) {
+  if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration)
     profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);
-  }
   return profile;
 }
 
@@ -274,9 +266,8 @@ std::expected<void, std::string> use_container(const space::Run& run, const Prof
   options.data_folder = profile.training.data_folder;
   // What prepares a measurement prepares the profile, too: mounts and variables are those that were measured.
   tuner::Containment containment(std::move(options));
-  if (auto done = containment.prepare(profile.configuration, prepared, {}); !done) {
+  if (auto done = containment.prepare(profile.configuration, prepared, {}); !done)
     return std::unexpected(done.error().reason);
-  }
   const tuner::ContainerPlace& place = *prepared.contained;
   if (!is_image_of(place, run)) {
     return std::unexpected(fmt::format("the image {} is another one than was measured; '{}' measures it",
@@ -305,29 +296,23 @@ ProfileCircumstances present_circumstances(const space::Workload& workload, cons
 
 std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,
                                                  const ProfileCircumstances& circumstances) {
-  if (!answer.best) {
+  if (!answer.best)
     return std::unexpected(fmt::format("campaign '{}' has no trial that ended well", answer.campaign.name));
-  }
   const db::StoredTrial& best = *answer.best;
   const auto detail = store.load_trial(best.id);
   const db::StoredRun* stored = measured_run(detail);
-  if (stored == nullptr) {
-    return std::unexpected(fmt::format("trial {} has no run that ended well", best.trial.number));
-  }
+  if (stored == nullptr) return std::unexpected(fmt::format("trial {} has no run that ended well", best.trial.number));
   const space::Run& run = stored->record.run;
 
   Profile profile = profile_of(answer, best, detail);
   const std::string& fingerprint =
       stored->record.fingerprint.empty() ? answer.campaign.fingerprint : stored->record.fingerprint;
   auto machine = measured_on(store, fingerprint);
-  if (!machine) {
-    return std::unexpected(machine.error());
-  }
+  if (!machine) return std::unexpected(machine.error());
   profile.measured_on = *std::move(machine);
   use_request(run, best.trial.fidelity.steps, circumstances.data_folder, profile.training);
-  if (auto used = use_program(run, answer.campaign.spec, circumstances, profile); !used) {
+  if (auto used = use_program(run, answer.campaign.spec, circumstances, profile); !used)
     return std::unexpected(used.error());
-  }
   if (auto used = use_container(run, circumstances, profile); !used) return std::unexpected(used.error());
   profile.peak_bytes = best.trial.peak_bytes;
   profile.repeat = run.command;
@@ -343,9 +328,8 @@ std::expected<WrittenProfile, std::string> write_profile(const std::filesystem::
   for (const auto& [name, path] : {std::pair{"json", &written.json}, {"env", &written.env}, {"sh", &written.sh}}) {
     const Exporter* exporter = find_exporter(name);
     *path = folder / fmt::format("{}.{}", file_stem(profile.campaign), exporter->extension);
-    if (auto done = space::write_file(*path, exporter->text(profile), exporter->executable); !done) {
+    if (auto done = space::write_file(*path, exporter->text(profile), exporter->executable); !done)
       return std::unexpected(done.error());
-    }
   }
   return written;
 }

@@ -90,15 +90,13 @@ std::expected<measure::PythonPlaces, MakingFailure> Opening::python_of(const mea
                                                                        const json& entry) const {
   const std::string abi = text_of(entry, "abi");
   if (recipe.build) {
-    if (processor_of(abi) != processor_of(measure::build_abi(recipe))) {
+    if (processor_of(abi) != processor_of(measure::build_abi(recipe)))
       return cannot_open(recipe.name + " was built for another kind of processor than this one");
-    }
     return measure::PythonPlaces{};
   }
-  for (const measure::PythonInterpreter& python : measure::find_pythons(places_.frameworks.pythons())) {
+  for (const measure::PythonInterpreter& python : measure::find_pythons(places_.frameworks.pythons()))
     if (python.abi == abi)
       return measure::PythonPlaces{.named = {python.program}, .folders = {}, .version_folders = {}};
-  }
   return cannot_open(
       fmt::format("the packages of {} are for Python {} ({}), which this machine does not have: install "
                   "it, or name it in NOCTURNE_PYTHONS",
@@ -114,13 +112,11 @@ std::expected<void, MakingFailure> Opening::install(const json& entry) {
   measure::InstallOptions options = places_.frameworks.install_options();
   options.progress = places_.progress;
   options.wheels = folder_.content() / "packages" / name;
-  for (const json& line : entry.value("packages", json::array())) {
+  for (const json& line : entry.value("packages", json::array()))
     if (line.is_string()) options.lock.push_back(line.get<std::string>());
-  }
   std::error_code error;
-  if (options.lock.empty() || !fs::is_directory(options.wheels, error)) {
+  if (options.lock.empty() || !fs::is_directory(options.wheels, error))
     return no_bundle(fmt::format("it holds no packages of {}", name));
-  }
   std::string reason;
   measure::EnvironmentStore* store = places_.frameworks.store(reason);
   if (store == nullptr) return cannot_open(reason);
@@ -175,9 +171,8 @@ std::expected<void, MakingFailure> Opening::take_profile() {
   moves.emplace_back(kDataPlace, places_.installation.data_set(data).string());
   auto profile = profile_from_json(moved(document, moves));
   if (!profile) return no_bundle("its profile: " + profile.error());
-  if (used != installed_.end() && used->first.kind == measure::RecipeKind::Python) {
+  if (used != installed_.end() && used->first.kind == measure::RecipeKind::Python)
     use_environment(*profile, used->second, used->first, places_.frameworks.worker_folder());
-  }
   std::error_code error;
   const fs::path libraries = places_.builds_folder / bundle_.build / "libraries";
   if (!bundle_.build.empty() && fs::is_directory(libraries, error)) {
@@ -198,13 +193,11 @@ std::expected<Bundle, MakingFailure> Opening::run() {
   bundle_.id = *id;
   bundle_.file = file_;
   const json document = read_part(folder_.content() / "bundle.json");
-  if (!document.is_object() || document.value("nocturne_bundle", json()) != json(kBundleVersion)) {
+  if (!document.is_object() || document.value("nocturne_bundle", json()) != json(kBundleVersion))
     return no_bundle("'nocturne_bundle' is not 1");
-  }
   const json environments = document.value("environments", json::array());
-  for (const json& entry : environments) {
+  for (const json& entry : environments)
     if (auto done = install(entry); !done) return std::unexpected(std::move(done.error()));
-  }
   if (document.contains("build")) {
     if (auto done = take_build(document.at("build")); !done) return std::unexpected(std::move(done.error()));
   }

@@ -34,9 +34,8 @@ std::string module_lines(const Profile& profile) {
       "mkdir -p \"${{module%/*}}\"\nunpacked=$(mktemp -d \"$module.XXXXXX\")\n",
       space::short_digest(all).substr(0, 16));
   for (const auto& [path, source] : profile.module) {
-    if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
+    if (const fs::path folder = fs::path(path).parent_path(); !folder.empty())
       text += fmt::format("mkdir -p \"$unpacked\"/{}\n", shell_quote(folder.string()));
-    }
     text += fmt::format("cat > \"$unpacked\"/{} <<'{}'\n{}{}{}\n", shell_quote(path), kEndOfFile, source,
                         source.ends_with('\n') ? "" : "\n", kEndOfFile);
   }
@@ -51,9 +50,8 @@ std::string script_heading(const Profile& profile) {
                       profile.trial);
   text += proof_comments(profile, "This configuration");
   text += "#\n# Configuration:\n";
-  for (const auto& [name, value] : profile.configuration.values()) {
+  for (const auto& [name, value] : profile.configuration.values())
     text += fmt::format("#   {} = {}\n", comment_text(name), comment_text(space::to_text(value)));
-  }
   text += fmt::format("# Written by nocturne {} ({}) at {}.\n", comment_text(profile.nocturne_version),
                       comment_text(profile.nocturne_commit), comment_text(profile.created));
   text += "#\n# Use: sh FILE [ARGUMENT...]        arguments are added to the command's own\n";
@@ -131,9 +129,8 @@ std::string own_command_script(const Profile& profile) {
                                     container)) +
             "\n";
   }
-  if (!profile.launch.cpus.empty()) {
+  if (!profile.launch.cpus.empty())
     text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)'\n";
-  }
   for (const auto& library : profile.launch.preload) {
     const std::string path = library.string();
     text +=
@@ -143,12 +140,10 @@ std::string own_command_script(const Profile& profile) {
   text +=
       fmt::format("cd -- {} || fail {}\n", shell_quote(folder), shell_quote("the folder " + folder + " is missing"));
   text += module_lines(profile);
-  for (const std::string& name : profile.launch.unset) {
+  for (const std::string& name : profile.launch.unset)
     if (is_variable_name(name)) text += "unset " + name + "\n";
-  }
-  for (const auto& [name, value] : profile.launch.variables()) {
+  for (const auto& [name, value] : profile.launch.variables())
     if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
-  }
   text += "exec";
   if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
   return text + " " + shell_command(*words) + " \"$@\"\n";

@@ -57,16 +57,14 @@ std::expected<void, MakingFailure> Packing::add_environment(const std::string& n
   if (std::ranges::find(bundle_.environments, name) != bundle_.environments.end()) return {};
   const measure::EnvironmentRecipe* recipe = places_.frameworks.recipe(name);
   if (recipe == nullptr) return cannot_pack(fmt::format("no recipe is called '{}'", name));
-  if (!recipe->is_installed()) {
+  if (!recipe->is_installed())
     return cannot_pack(fmt::format("{} is not installed but kept elsewhere: it cannot be packed", name));
-  }
   const auto environment = places_.frameworks.installed(name);
   if (!environment)
     return cannot_pack(
         fmt::format("{} is not installed: '{}' does that", name, tuner::command_text({"env", "install", name})));
-  if (std::string reason = measure::bound_to_machine(*environment, *recipe); !reason.empty()) {
+  if (std::string reason = measure::bound_to_machine(*environment, *recipe); !reason.empty())
     return cannot_pack(std::move(reason));
-  }
   measure::InstallOptions options = places_.frameworks.install_options();
   options.progress = places_.progress;
   if (auto failed = measure::collect_packages(*environment, *recipe, options, folder_.content() / "packages" / name,
@@ -74,9 +72,8 @@ std::expected<void, MakingFailure> Packing::add_environment(const std::string& n
     return std::unexpected(MakingFailure{std::move(failed->reason), std::move(failed->log_tail), failed->interrupted});
   }
   std::vector<std::string> lock = environment->lock;
-  if (recipe->source == "pip" && !measure::add_hashes_of(folder_.content() / "packages" / name, lock)) {
+  if (recipe->source == "pip" && !measure::add_hashes_of(folder_.content() / "packages" / name, lock))
     return cannot_pack(fmt::format("the packages of {} cannot be read again", name));
-  }
   bundle_.environments.push_back(name);
   environments_.push_back({{"recipe", name},
                            {"key", environment->key},
@@ -96,9 +93,8 @@ std::expected<void, MakingFailure> Packing::add_build(const Profile& profile) {
     return cannot_pack(
         fmt::format("ldd does not say what {} needs: {}", profile.training.program.string(), said.error()));
   fs::create_directories(inside / "libraries");
-  for (const fs::path& library : own_libraries(*said)) {
+  for (const fs::path& library : own_libraries(*said))
     fs::copy_file(library, inside / "libraries" / library.filename(), fs::copy_options::skip_existing);
-  }
   bundle_.build = profile.training.artifact;
   build_ = {{"key", bundle_.build}, {"name", profile.training.program.filename().string()}};
   return {};
@@ -116,9 +112,7 @@ std::expected<void, MakingFailure> Packing::add_profile(const Profile& profile) 
     }
   }
   moves.emplace_back(places_.frameworks.worker_folder().string(), kWorkersPlace);
-  if (!bundle_.build.empty()) {
-    moves.emplace_back((places_.builds_folder / bundle_.build).string(), kBuildPlace);
-  }
+  if (!bundle_.build.empty()) moves.emplace_back((places_.builds_folder / bundle_.build).string(), kBuildPlace);
   moves.emplace_back(profile.training.data_folder.string(), kDataPlace);
   json document = moved(to_json(profile), moves);
   document["repeat"] = "";  // names folders of this machine
@@ -150,17 +144,15 @@ std::expected<Bundle, MakingFailure> Packing::finish(const fs::path& output, con
 std::expected<Bundle, MakingFailure> pack_bundle(const std::vector<std::string>& recipes,
                                                  const std::optional<Profile>& profile, const fs::path& output,
                                                  const BundlePlaces& places, const std::stop_token& stop) {
-  if (profile && has_own_command(*profile)) {
+  if (profile && has_own_command(*profile))
     return cannot_pack("the profile is of a command of your own: what it needs is not known here");
-  }
   try {
     Packing packing(places, stop);
     std::vector<std::string> names = recipes;
     const bool of_recipe = profile && places.frameworks.recipe(profile->training.recipe) != nullptr;
     if (of_recipe) names.push_back(profile->training.recipe);
-    for (const std::string& name : names) {
+    for (const std::string& name : names)
       if (auto added = packing.add_environment(name); !added) return std::unexpected(std::move(added.error()));
-    }
     if (profile) {
       if (auto added = packing.add_build(*profile); !added) return std::unexpected(std::move(added.error()));
       if (auto added = packing.add_profile(*profile); !added) return std::unexpected(std::move(added.error()));

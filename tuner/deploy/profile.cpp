@@ -39,9 +39,8 @@ nlohmann::json gain_json(const Gain& gain) {
 nlohmann::json to_json(const Profile& profile) {
   nlohmann::json must = nlohmann::json::object();
   nlohmann::json verify = nlohmann::json::object();
-  for (const space::FingerprintField& field : profile.measured_on.machine.fields()) {
+  for (const space::FingerprintField& field : profile.measured_on.machine.fields())
     (field.match == space::Match::Must ? must : verify)[field.name] = field.value;
-  }
   nlohmann::json preload = nlohmann::json::array();
   for (const std::filesystem::path& library : profile.launch.preload) preload.push_back(library.string());
   nlohmann::json document = {
@@ -94,15 +93,10 @@ std::string gain_text(const Gain& gain) {
   const std::string evidence =
       fmt::format("({:+.1f} %, {:g} % interval {:+.1f} to {:+.1f} %, {} pair{})", gain.gain_percent,
                   gain.confidence * 100, gain.low_percent, gain.high_percent, gain.pairs, gain.pairs == 1 ? "" : "s");
-  if (gain.verdict == "faster") {
+  if (gain.verdict == "faster")
     return fmt::format("is {:.2f} times as fast as the default {} {}", 1 + gain.gain_percent / 100, horizon, evidence);
-  }
-  if (gain.verdict == "slower") {
-    return fmt::format("is slower than the default {} {}", horizon, evidence);
-  }
-  if (gain.verdict == "same") {
-    return fmt::format("is as fast as the default {} {}", horizon, evidence);
-  }
+  if (gain.verdict == "slower") return fmt::format("is slower than the default {} {}", horizon, evidence);
+  if (gain.verdict == "same") return fmt::format("is as fast as the default {} {}", horizon, evidence);
   return fmt::format("is not distinguished from the default {} {}", horizon, evidence);
 }
 
@@ -121,9 +115,7 @@ std::string file_stem(std::string_view campaign) {
     stem += harmless ? c : '-';
   }
   // A leading dash would be taken for an option by whoever is given the file.
-  if (stem.starts_with('-')) {
-    stem.front() = '_';
-  }
+  if (stem.starts_with('-')) stem.front() = '_';
   stem.resize(std::min<std::size_t>(stem.size(), 100));
   return stem.empty() ? "profile" : stem;
 }

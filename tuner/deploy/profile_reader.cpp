@@ -27,9 +27,7 @@ class Reader {
  public:
   Reader(const json& document, std::string pointer, std::string& error)
       : document_(document), pointer_(std::move(pointer)), error_(error) {
-    if (!document_.is_object()) {
-      fail("", "an object");
-    }
+    if (!document_.is_object()) fail("", "an object");
   }
 
   [[nodiscard]] Reader inside(const std::string& key) const {
@@ -41,25 +39,19 @@ class Reader {
 
   [[nodiscard]] std::string text(const std::string& key) const {
     const json* value = find(key, "a text");
-    if (value == nullptr) {
-      return "";
-    }
+    if (value == nullptr) return "";
     if (!value->is_string()) {
       fail(key, "a text");
       return "";
     }
     auto result = value->get<std::string>();
     // Words, variables and paths end at a NUL for the system: what is checked must be what is executed.
-    if (result.find('\0') != std::string::npos) {
-      fail(key, "a text without a NUL");
-    }
+    if (result.find('\0') != std::string::npos) fail(key, "a text without a NUL");
     return result;
   }
   [[nodiscard]] std::filesystem::path path(const std::string& key) const {
     const std::filesystem::path result = text(key);
-    if (error_.empty() && !result.is_absolute()) {
-      fail(key, "an absolute path");
-    }
+    if (error_.empty() && !result.is_absolute()) fail(key, "an absolute path");
     return result;
   }
   [[nodiscard]] double number(const std::string& key) const {
@@ -136,14 +128,10 @@ class Reader {
   }
   [[nodiscard]] space::Configuration configuration(const std::string& key) const {
     const json* value = find(key, "an object");
-    if (value == nullptr) {
-      return {};
-    }
+    if (value == nullptr) return {};
     auto result = space::Configuration::from_json(*value);
     if (!result) {
-      if (error_.empty()) {
-        error_ = fmt::format("{}/{}: {}", pointer_, key, result.error());
-      }
+      if (error_.empty()) error_ = fmt::format("{}/{}: {}", pointer_, key, result.error());
       return {};
     }
     return *result;
@@ -162,9 +150,7 @@ class Reader {
     return result;
   }
   void fail(const std::string& key, std::string_view expected) const {
-    if (error_.empty()) {
-      error_ = fmt::format("{}{}{}: expected {}", pointer_, key.empty() ? "" : "/", key, expected);
-    }
+    if (error_.empty()) error_ = fmt::format("{}{}{}: expected {}", pointer_, key.empty() ? "" : "/", key, expected);
   }
 
  private:
@@ -188,20 +174,15 @@ void read_launch(const Reader& launch, measure::LaunchSettings& settings) {
   for (const std::string& library : launch.texts("preload")) {
     settings.preload.emplace_back(library);
     // The loader separates the entries of LD_PRELOAD by colons and spaces.
-    if (!settings.preload.back().is_absolute() || library.find_first_of(": ") != std::string::npos) {
+    if (!settings.preload.back().is_absolute() || library.find_first_of(": ") != std::string::npos)
       launch.fail("preload", "absolute paths without colons and spaces");
-    }
   }
-  for (const auto& [name, value] : settings.set) {
-    if (!is_variable_name(name)) {
+  for (const auto& [name, value] : settings.set)
+    if (!is_variable_name(name))
       launch.fail("environment", fmt::format("names of variables, found '{}'", comment_text(name)));
-    }
-  }
-  for (const std::string& name : settings.unset) {
-    if (!is_variable_name(name)) {
+  for (const std::string& name : settings.unset)
+    if (!is_variable_name(name))
       launch.fail("unset", fmt::format("names of variables, found '{}'", comment_text(name)));
-    }
-  }
 }
 
 std::optional<ProfileContainer> read_container(const Reader& root) {
@@ -239,9 +220,8 @@ void read_own_command(const Reader& training, const json& document, Profile& pro
   const auto read = measure::command_from_json(command);
   if (!read) return training.fail("own_command", "a command, which it is not: " + read.error());
   if (!read->folder.is_absolute()) return training.fail("own_command/folder", "an absolute path");
-  for (const auto& [name, text] : read->environment) {
+  for (const auto& [name, text] : read->environment)
     if (!is_variable_name(name)) training.fail("own_command/environment", "names of variables");
-  }
   profile.training.own_command = command;
   if (const auto words = own_words(profile); !words) training.fail("own_command", words.error());
 }
@@ -284,11 +264,9 @@ std::optional<Gain> read_gain(const Reader& root) {
 
 void read_measured_on(const Reader& section, MeasuredOn& measured_on) {
   measured_on.fingerprint = section.text("fingerprint");
-  for (const auto& [key, match] : {std::pair{"must_match", space::Match::Must}, {"verify", space::Match::Verify}}) {
-    for (const auto& [name, value] : section.map_of_texts(key)) {
+  for (const auto& [key, match] : {std::pair{"must_match", space::Match::Must}, {"verify", space::Match::Verify}})
+    for (const auto& [name, value] : section.map_of_texts(key))
       measured_on.machine.set({.name = name, .value = value, .match = match});
-    }
-  }
 }
 
 Training read_training(const Reader& section) {
@@ -304,9 +282,8 @@ Training read_training(const Reader& section) {
                        .partial_batch = section.text("partial_batch")};
   if (section.has("recipe")) training.recipe = section.text("recipe");
   if (section.has("packages")) training.packages = section.texts("packages");
-  if (training.partial_batch != "drop" && training.partial_batch != "train") {
+  if (training.partial_batch != "drop" && training.partial_batch != "train")
     section.fail("partial_batch", "drop or train");
-  }
   return training;
 }
 
@@ -347,9 +324,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.nocturne_version = nocturne.text("version");
   profile.nocturne_commit = nocturne.text("commit");
   profile.created = root.text("created");
-  if (!error.empty()) {
-    return std::unexpected(error);
-  }
+  if (!error.empty()) return std::unexpected(error);
   return profile;
 }
 
@@ -364,21 +339,16 @@ std::expected<Profile, std::string> load_profile(const std::filesystem::path& fi
                     reason == ENOENT ? fmt::format("; '{}' writes those of campaigns", tuner::command_text({"export"}))
                                      : std::string()));
   }
-  if (text->size() > kLimit) {
+  if (text->size() > kLimit)
     return std::unexpected(fmt::format("{} is no profile: it is larger than 1 MiB", file.string()));
-  }
   if (space::is_nested_too_deep(*text)) {
     return std::unexpected(fmt::format("{} is no profile: its brackets are nested more than {} deep", file.string(),
                                        space::kDeepestNesting));
   }
   const json document = json::parse(*text, nullptr, false);
-  if (document.is_discarded()) {
-    return std::unexpected(fmt::format("{} is no profile: it is not JSON", file.string()));
-  }
+  if (document.is_discarded()) return std::unexpected(fmt::format("{} is no profile: it is not JSON", file.string()));
   auto profile = profile_from_json(document);
-  if (!profile) {
-    return std::unexpected(fmt::format("{} is no usable profile: {}", file.string(), profile.error()));
-  }
+  if (!profile) return std::unexpected(fmt::format("{} is no usable profile: {}", file.string(), profile.error()));
   return profile;
 }
 

@@ -11,13 +11,11 @@ namespace {
 /// What the user does so that the pairs of the verdict become more.
 std::string way_to_more_pairs(const tuner::Answer& answer) {
   const nlohmann::json& document = answer.campaign.spec;
-  if (answer.verdict->pairs < tuner::sections_of(document).verify.most_pairs) {
+  if (answer.verdict->pairs < tuner::sections_of(document).verify.most_pairs)
     return fmt::format("run '{}' again with a longer --wall", tuner::tune_command(document));
-  }
   const std::string of_file = tuner::command_text({"tune", "FILE"});
-  if (!tuner::tunes_own_command(document)) {
+  if (!tuner::tunes_own_command(document))
     return fmt::format("raise 'verify.most_pairs' in the campaign's file and run '{}' again", of_file);
-  }
   return fmt::format("write the campaign's file with '{}', raise its 'verify.most_pairs' and run '{}'",
                      tuner::command_text({"tune", "--write-campaign", "FILE", "--", "COMMAND"}), of_file);
 }

@@ -28,9 +28,8 @@ bool is_variable_name(std::string_view name) {
 
 std::string variable_part(std::string_view parameter) {
   std::string part;
-  for (const char c : parameter) {
+  for (const char c : parameter)
     part += (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : (is_letter(c) || is_digit(c)) ? c : '_';
-  }
   return part;
 }
 

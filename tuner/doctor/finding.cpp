@@ -30,9 +30,8 @@ std::string install_line(const std::vector<Diagnosis>& findings) {
   for (const bool bad : {true, false}) {
     for (const Diagnosis& finding : findings) {
       if ((finding.health == Health::Bad) != bad) continue;
-      for (const std::string& package : finding.packages) {
+      for (const std::string& package : finding.packages)
         if (std::ranges::find(packages, package) == packages.end()) packages.push_back(package);
-      }
     }
   }
   return packages.empty() ? "" : fmt::format("apt-get install {}", fmt::join(packages, " "));

@@ -43,9 +43,8 @@ Diagnosis check_instructions(const measure::MachineFacts& facts) {
   std::vector<std::string_view> found;
   constexpr std::array<std::string_view, 8> kInteresting = {"sse4_1",      "avx2",        "avx512f",  "avx512_vnni",
                                                             "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8"};
-  for (const std::string_view name : kInteresting) {
+  for (const std::string_view name : kInteresting)
     if (measure::has_isa(facts, name)) found.push_back(name);
-  }
   Diagnosis finding{.subject = "instructions", .found = fmt::format("{}", fmt::join(found, ", "))};
   if (!measure::has_isa(facts, "sse4_1")) {
     finding.health = Health::Bad;
@@ -122,9 +121,8 @@ Diagnosis check_allocators(const measure::MachineFacts& facts) {
 }
 
 Diagnosis check_gpu(const measure::MachineFacts& facts) {
-  if (facts.gpus.empty()) {
+  if (facts.gpus.empty())
     return {.subject = "GPU", .health = Health::Note, .found = "none", .meaning = "workers for the CPU run"};
-  }
   Diagnosis finding{.subject = "GPU", .found = fmt::format("{}", fmt::join(facts.gpus, ", "))};
   if (facts.gpu_driver.empty()) {
     finding.health = Health::Note;

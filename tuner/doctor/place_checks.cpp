@@ -29,9 +29,8 @@ constexpr double kRoomyDisk = 5.0;
 /// The folder itself, or the nearest above it that exists.
 fs::path existing_part(fs::path folder) {
   std::error_code ignored;
-  while (!fs::exists(folder, ignored) && folder.has_parent_path() && folder != folder.parent_path()) {
+  while (!fs::exists(folder, ignored) && folder.has_parent_path() && folder != folder.parent_path())
     folder = folder.parent_path();
-  }
   return folder;
 }
 
@@ -49,13 +48,12 @@ Diagnosis check_data(const fs::path& folder) {
   std::string digest, name;
   while (sums >> digest >> name) {
     const auto found = space::sha256_of_file(folder / name);
-    if (!found) {
+    if (!found)
       wrong.push_back(name + " is missing");
-    } else if (*found != digest) {
+    else if (*found != digest)
       wrong.push_back(name + " has a wrong checksum");
-    } else {
+    else
       ++good;
-    }
   }
   if (!wrong.empty() || good == 0) {
     finding.health = Health::Bad;
@@ -157,11 +155,10 @@ Diagnosis check_frameworks(const Frameworks& frameworks) {
   std::vector<std::string> here, not_here;
   for (const std::string& name : frameworks.names()) {
     const std::string reason = frameworks.obstacle(name);
-    if (reason.empty()) {
+    if (reason.empty())
       here.push_back(frameworks.installed(name) ? name + " (installed)" : name);
-    } else {
+    else
       not_here.push_back(fmt::format("{}: {}", name, reason));
-    }
   }
   Diagnosis finding{.subject = "frameworks", .found = fmt::format("{}", fmt::join(here, ", "))};
   if (!not_here.empty()) {

@@ -229,11 +229,10 @@ void compare(const GateOrder& order, GateAnswer& answer) {
   const auto tolerances =
       measure::gate_tolerances(precision_of(order.configuration), measure::is_normalised(*order.against));
   const auto compared = measure::compare_gate(*order.against, answer.run.run, tolerances);
-  if (compared) {
+  if (compared)
     answer.verdict = GateAnswer::Verdict{.agrees = compared->agrees, .sentence = compared->difference.sentence};
-  } else {
+  else
     answer.why_none = compared.error();
-  }
 }
 
 /// Empty: the session ends. Throws where a disk is too full.
@@ -273,9 +272,8 @@ TaskAnswer prepare_and_carry_out(const PairOrder& order, const Workplace& place)
     if (!*baseline) answer.pair.baseline.run = never_begun(baseline->error());
     if (!*candidate) answer.pair.candidate.run = never_begun(candidate->error());
   }
-  for (const auto* side : {&*baseline, &*candidate}) {
+  for (const auto* side : {&*baseline, &*candidate})
     if (*side) add_build(**side, answer.builds);
-  }
   return answer;
 }
 
@@ -371,9 +369,8 @@ TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeep
   auto before = keeper.begin(answer.reservation, order.purpose);
   if (!before) return answer;
   place.observer.prepared(order.number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
-  if (!measure_trial(order, *prepared, *std::move(before), place, keeper, answer)) {
+  if (!measure_trial(order, *prepared, *std::move(before), place, keeper, answer))
     answer.end = cut_short(place, suspensions);
-  }
   return answer;
 }
 
@@ -427,9 +424,8 @@ GateAnswer carry_out(const GateOrder& order, const PreparedWorker& prepared, con
   if (slot) {
     const auto plan = [&] {
       measure::RunPlan planned = place.executor.plan(order.configuration, prepared, order.run);
-      if (planned.request.gate && planned.request.gate->write) {
+      if (planned.request.gate && planned.request.gate->write)
         planned.request.gate->write = (planned.folder / *planned.request.gate->write).string();
-      }
       return planned;
     };
     answer.run = record_of(place.run(plan, [&](const space::Run& run) { lost(record_of(run, place)); }), place);

@@ -105,9 +105,8 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
     failed_.remember(row, failure);
     return std::unexpected(std::move(failure));
   };
-  if (options_.images_folder.empty()) {
+  if (options_.images_folder.empty())
     return remember({space::Outcome::Unsupported, "images have no folder here: only container=host works", {}});
-  }
   const auto recipe = measure::find_image_recipe(name, options_.recipes);
   if (!recipe) return remember({space::Outcome::Unsupported, recipe.error(), {}});
   try {
@@ -143,9 +142,8 @@ std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mo
   std::vector<std::string> words = prepared.argv;
   if (!prepared.image.empty()) words.front().clear();  // that program is the image's own
   if (auto added = paths.add_command(words); !added) return std::unexpected(std::move(added.error()));
-  for (const fs::path& library : prepared.launch.preload) {
+  for (const fs::path& library : prepared.launch.preload)
     if (auto added = paths.add_library(library, runtime); !added) return std::unexpected(std::move(added.error()));
-  }
   return paths.mounts();
 }
 
@@ -160,9 +158,8 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
         fmt::format("container is '{}'; known are host, charliecloud, apptainer, podman, docker", container));
   }
   const Runtime& state = look_at(*runtime);
-  if (!state.obstacle.empty()) {
+  if (!state.obstacle.empty())
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, state.obstacle));
-  }
   const std::string image_name = prepared.image.empty() ? word_of(configuration, "image", "debian-12") : prepared.image;
   auto image = obtain(image_name, *runtime, stop);
   if (!image) return std::unexpected(std::move(image.error()));
@@ -173,9 +170,8 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   // Such a runtime binds only onto what is there, and the image's folder is shared by all runs.
   if (!runtime->makes_mount_points() && !image->root.empty()) {
     remove_old_mount_points(image->root, options_.runs_folder);
-    if (auto made = measure::make_mount_points(image->root, *mounts); !made) {
+    if (auto made = measure::make_mount_points(image->root, *mounts); !made)
       return refuse_container(space::Outcome::Unsupported, std::move(made.error()));
-    }
   }
   // Another runtime or image is another measurement: trials of it are not taken for those of the host.
   prepared.worker =
@@ -190,9 +186,8 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   trial.folder = options_.runs_folder / trial.id;
   trial.argv = prepared.argv;
   trial.environment = prepared.launch.variables();
-  if (const auto passed = contained_plan(std::move(trial), contained); !passed) {
+  if (const auto passed = contained_plan(std::move(trial), contained); !passed)
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, passed.error()));
-  }
   prepared.contained = std::make_shared<const ContainerPlace>(contained);
   return {};
 }
@@ -203,9 +198,8 @@ std::vector<measure::ContainerMount> mounts_of_run(const measure::RunPlan& plan,
   std::vector<measure::ContainerMount> mounts = contained.mounts;
   mounts.push_back({.path = plan.folder, .writable = true});
   // Weights and batches to begin with, that another run wrote into its folder.
-  if (plan.request.initial) {
+  if (plan.request.initial)
     mounts.push_back({.path = std::filesystem::path(*plan.request.initial).parent_path(), .writable = false});
-  }
   return measure::least_mounts(std::move(mounts));
 }
 
@@ -242,9 +236,8 @@ std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan 
 
 std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan, const ContainerPlace& contained) {
   if (!contained.runtime->makes_mount_points() && !contained.image.root.empty()) {
-    if (auto made = measure::make_mount_points(contained.image.root, mounts_of_run(plan, contained)); !made) {
+    if (auto made = measure::make_mount_points(contained.image.root, mounts_of_run(plan, contained)); !made)
       return std::unexpected(std::move(made.error()));
-    }
   }
   return contained_command(std::move(plan), contained, measure::ProcessIdentity::of_this_process().to_text());
 }
@@ -308,15 +301,13 @@ std::expected<void, std::string> ContainedPaths::add_command(const std::vector<s
     std::error_code error;
     if (!path.is_absolute() || !fs::exists(path, error)) continue;
     std::vector<fs::path> folders;
-    if (first) {
+    if (first)
       folders = folders_of_program(path.lexically_normal());
-    } else {
+    else
       folders = {fs::is_directory(path, error) ? path : folder_or_file(path)};
-    }
     if (first && is_of_the_system(path)) folders = {path};
-    for (const fs::path& folder : folders) {
+    for (const fs::path& folder : folders)
       if (auto added = add_program_folder(folder); !added) return added;
-    }
   }
   return {};
 }

@@ -28,9 +28,8 @@ std::string EnvironmentMaker::beyond_limits(const measure::EnvironmentRecipe& re
   }
   if (limits.disk_bytes) {
     std::int64_t used = 0;
-    for (const std::string& name : options_.wanted) {
+    for (const std::string& name : options_.wanted)
       if (const auto environment = frameworks_.installed(name)) used += static_cast<std::int64_t>(environment->bytes);
-    }
     if (used + recipe.disk_bytes > *limits.disk_bytes) {
       return fmt::format(
           "{} takes about {} of disk, the campaign's other environments take {}, and its environments.disk is {}",
@@ -72,9 +71,8 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::instal
   std::string reason;
   measure::EnvironmentStore* store = frameworks_.store(reason);
   if (store == nullptr) return failure(space::Outcome::BuildFailed, reason);
-  if (const std::string obstacle = frameworks_.obstacle(recipe.name); !obstacle.empty()) {
+  if (const std::string obstacle = frameworks_.obstacle(recipe.name); !obstacle.empty())
     reason = fmt::format("{}: {}", recipe.name, obstacle);
-  }
   if (reason.empty()) reason = beyond_limits(recipe);
   if (!reason.empty()) return failure(space::Outcome::Unsupported, reason);
   measure::InstallOptions install = frameworks_.install_options();

@@ -96,9 +96,8 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare(const s
   auto prepared =
       spec_.worker.own.empty() ? prepare_worker(spec_.worker, configuration, stop) : prepare_own(configuration);
   if (!prepared) return prepared;
-  if (auto inside = containment_.prepare(configuration, *prepared, stop); !inside) {
+  if (auto inside = containment_.prepare(configuration, *prepared, stop); !inside)
     return std::unexpected(std::move(inside.error()));
-  }
   return prepared;
 }
 
@@ -143,15 +142,12 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(
   }
   const std::string framework = framework_of(choice, configuration);
   // Built with Nocturne itself: compiler and flags are no parameters of it.
-  if (const WorkerRecipe* shipped = find_shipped_worker(framework)) {
+  if (const WorkerRecipe* shipped = find_shipped_worker(framework))
     return prepare_shipped(*shipped, std::move(prepared));
-  }
-  if (const WorkerRecipe* worker = find_worker(framework)) {
+  if (const WorkerRecipe* worker = find_worker(framework))
     return prepare_build(*worker, options_.installation.onednn_prefix, configuration, std::move(prepared), stop);
-  }
-  if (const measure::EnvironmentRecipe* recipe = options_.frameworks->recipe(framework)) {
+  if (const measure::EnvironmentRecipe* recipe = options_.frameworks->recipe(framework))
     return prepare_recipe(*recipe, configuration, std::move(prepared), stop);
-  }
   return failure(space::Outcome::Unsupported, fmt::format("no worker is called '{}'; known: {}", framework,
                                                           fmt::join(options_.frameworks->names(), ", ")));
 }
@@ -260,10 +256,9 @@ space::Run LocalExecutor::run(const measure::RunPlan& plan, const measure::RunCo
 measure::PairResult LocalExecutor::run_pair(const measure::PairPlan& plan, const measure::PairControl& control) {
   // How a command waits for its turns is known to its template alone, which the plan of a run does not carry.
   measure::PairPlan whole = plan;
-  for (measure::PairSide& side : whole.sides) {
+  for (measure::PairSide& side : whole.sides)
     if (const auto own = commands_.find(side.plan.id); own != commands_.end())
       wait_for_turns(*own->second, side, whole);
-  }
   return measure::run_pair(whole, control);
 }
 

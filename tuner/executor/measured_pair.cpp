@@ -14,11 +14,10 @@ namespace {
 
 void take_half(measure::RunPlan& plan, const std::vector<int>& cpus, bool upper) {
   const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>(cpus.size() / 2);
-  if (upper) {
+  if (upper)
     plan.cpus.assign(middle, cpus.end());
-  } else {
+  else
     plan.cpus.assign(cpus.begin(), middle);
-  }
 }
 
 /// The side that was not begun because the other one did not end well.
@@ -49,9 +48,8 @@ measure::PairResult measure_pair(Executor& executor, measure::PairPlan plan, mea
   alone.stop = control.stop;
   alone.supervisor = control.supervisor;
   alone.use_cgroup = control.use_cgroup;
-  for (measure::PairSide& side : plan.sides) {
+  for (measure::PairSide& side : plan.sides)
     side.plan.request.steps = side.slice_steps * static_cast<std::int64_t>(plan.slices);
-  }
   measure::PairResult result;
   result.wanted = 1;
   auto& [first, second] = plan.sides;

@@ -121,11 +121,10 @@ class Reader {
   }
   void or_nan(const char* key, double& value) {
     const json* found = find(key);
-    if (found != nullptr && found->is_null()) {
+    if (found != nullptr && found->is_null())
       value = std::numeric_limits<double>::quiet_NaN();
-    } else if (found != nullptr) {
+    else if (found != nullptr)
       read(*found, place_ + "/" + key, value);
-    }
   }
   /// Null: it is missing, and that was said.
   const json* find(const std::string& key) {
@@ -506,11 +505,10 @@ template <typename Number>
 void Reader::read_whole(const json& value, const std::string& place, Number& out) {
   const bool fits = value.is_number_unsigned() ? std::in_range<Number>(value.get<std::uint64_t>())
                                                : std::in_range<Number>(value.get<std::int64_t>());
-  if (fits) {
+  if (fits)
     out = value.get<Number>();
-  } else {
+  else
     complain(place, "is too large or too small");
-  }
 }
 
 template <typename T>
@@ -663,9 +661,8 @@ std::expected<Order, std::string> order_from_json(const json& document) {
 }
 
 std::expected<Order, std::string> order_from_text(std::string_view text) {
-  if (text.size() > kLongestOrderBytes) {
+  if (text.size() > kLongestOrderBytes)
     return std::unexpected(fmt::format("/: more than {} MiB", kLongestOrderBytes >> 20U));
-  }
   if (space::is_nested_too_deep(text)) return std::unexpected("/: brackets are nested too deep");
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded()) return std::unexpected("/: this is not JSON");

@@ -26,9 +26,8 @@ std::string state_of_file(const fs::path& file) {
   if (!fs::is_regular_file(file, error)) return {};
   const std::uintmax_t bytes = fs::file_size(file, error);
   if (error) return {};
-  if (bytes > kLargestScriptBytes) {
+  if (bytes > kLargestScriptBytes)
     return fmt::format("{} {}", bytes, fs::last_write_time(file, error).time_since_epoch().count());
-  }
   return space::sha256_of_file(file).value_or("");
 }
 
@@ -64,9 +63,8 @@ fs::path find_command_worker() {
 std::vector<std::string> command_worker_argv(const CommandTemplate& command, const std::vector<std::string>& words,
                                              std::int64_t batch, const Installation& installation) {
   std::vector<std::string> argv = {find_command_worker().string(), "--time", std::string(timing_word(command.timing))};
-  if (command.timing == Timing::Pattern) {
+  if (command.timing == Timing::Pattern)
     argv.insert(argv.end(), {"--pattern", command.pattern, "--batch", std::to_string(batch)});
-  }
   argv.insert(argv.end(), {"--folder", command.folder.string()});
   const fs::path kernels = installation.source_root / "kernels";
   const bool steps = command.timing == Timing::Steps || command.timing == Timing::Detect;
@@ -83,9 +81,8 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
 
 std::string command_identity(const CommandTemplate& command, const std::vector<std::string>& words) {
   std::string all = measure::to_json(command).dump();
-  for (const std::string& word : words) {
+  for (const std::string& word : words)
     if (!word.empty()) all += '\0' + state_of_file(command.folder / word);
-  }
   return space::sha256(all);
 }
 
@@ -112,9 +109,8 @@ std::expected<PreparedWorker, PreparationFailure> prepare_command(const Campaign
     std::erase(prepared.launch.unset, name);
   }
   // Steps of another batch size would be compared as if they were as much work.
-  if (command.timing == Timing::Steps && configuration.find("batch") != nullptr) {
+  if (command.timing == Timing::Steps && configuration.find("batch") != nullptr)
     prepared.launch.set["NOCTURNE_INJECT_BATCH"] = std::to_string(prepared.schedule.batch);
-  }
   prepared.argv = command_worker_argv(command, *words, prepared.schedule.batch, installation);
   prepared.worker = command_identity(command, *words);
   return prepared;
@@ -137,9 +133,8 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
     plan.environment["NOCTURNE_INJECT_SEED"] = std::to_string(order.seed);
     plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(order.steps);
   }
-  if (const auto variables = measure::fill_environment(command, configuration, run)) {
+  if (const auto variables = measure::fill_environment(command, configuration, run))
     for (const auto& [name, value] : *variables) plan.environment[name] = value;
-  }
   plan.request.epochs = 0;
   plan.request.accuracy = false;
   if (command.whole() || learns) {
@@ -151,11 +146,10 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
 void wait_for_turns(const CommandTemplate& command, measure::PairSide& side, measure::PairPlan& plan) {
   if (command.timing == Timing::Steps) return;  // nocturne_steps reads the turns
   side.mode = command.whole() ? measure::TurnMode::Whole : measure::TurnMode::Signal;
-  if (command.whole()) {
+  if (command.whole())
     plan.total_limit = plan.sides[0].plan.deadline + plan.sides[1].plan.deadline + std::chrono::minutes(1);
-  } else {
+  else
     side.plan.request.steps = std::numeric_limits<std::int32_t>::max();
-  }
 }
 
 }  // namespace nocturne::tuner

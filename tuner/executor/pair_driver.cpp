@@ -36,11 +36,10 @@ void PairDriver::measure_next(PairSeries& member, const measure::ComparisonMembe
   if (end != PairEnd::Stored) return;
   const auto ratios = member.log_ratios();
   observer.pair_finished(std::ssize(ratios), wanted, measure::compare(ratios));
-  if (ratios.size() > known.log_ratios.size()) {
+  if (ratios.size() > known.log_ratios.size())
     comparison_.tell(ratios.back());
-  } else {
+  else
     comparison_.tell(measure::PairFailure::Side);  // it is stored, but nobody can judge it
-  }
 }
 
 void PairDriver::stop() {

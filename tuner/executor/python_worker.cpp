@@ -93,9 +93,8 @@ void add_package(const fs::path& folder, std::set<fs::path>& files) {
 std::expected<std::vector<fs::path>, std::string> python_worker_files(const fs::path& folder,
                                                                       const std::string& worker) {
   std::error_code ignored;
-  if (worker.empty() || worker.find('/') != std::string::npos || !fs::is_regular_file(folder / worker, ignored)) {
+  if (worker.empty() || worker.find('/') != std::string::npos || !fs::is_regular_file(folder / worker, ignored))
     return std::unexpected(fmt::format("there is no worker '{}' in {}", worker, folder.string()));
-  }
   std::set<fs::path> files, read;
   files.insert(folder / worker);
   while (read.size() < files.size()) {
@@ -114,9 +113,8 @@ std::expected<std::string, std::string> python_worker_digest(const measure::Envi
   const auto files = python_worker_files(folder, worker);
   if (!files) return std::unexpected(files.error());
   std::string parts = environment.key + '\n' + worker + '\n';
-  for (const fs::path& file : *files) {
+  for (const fs::path& file : *files)
     parts += file.lexically_relative(folder).string() + ' ' + space::sha256_of_file(file).value_or("") + '\n';
-  }
   return space::sha256(parts);
 }
 
@@ -127,9 +125,8 @@ measure::LaunchSettings python_launch(const measure::EnvironmentRecipe& recipe, 
   settings.set.emplace("PYTHONHASHSEED", "0");           // the order of sets is no between-process spread
   settings.set.emplace("PYTHONNOUSERSITE", "1");
   settings.set.emplace("PYTHONUNBUFFERED", "1");  // what was said before a crash is in the log
-  for (const std::string_view name : kForeignVariables) {
+  for (const std::string_view name : kForeignVariables)
     if (std::ranges::find(settings.unset, name) == settings.unset.end()) settings.unset.emplace_back(name);
-  }
   std::erase_if(settings.unset, [&](const std::string& name) { return settings.set.contains(name); });
   return settings;
 }

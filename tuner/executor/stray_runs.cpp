@@ -69,9 +69,8 @@ std::vector<fs::path> stray_runs(const db::Store& store, const fs::path& runs) {
   std::vector<fs::path> found;
   const auto has_row = [&](const fs::path& folder) { return named.contains(folder.filename().string()); };
   const fs::path database = spelled(store.path());
-  for (const fs::directory_entry& entry : space::entries_of(runs)) {
+  for (const fs::directory_entry& entry : space::entries_of(runs))
     if (!has_row(entry.path()) && is_stray(entry, database)) found.push_back(entry.path());
-  }
   if (found.empty()) return found;
   // Again, for a process may have stored a row and ended meanwhile. One that is gone stores none.
   named = named_runs(store);

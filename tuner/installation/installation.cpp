@@ -35,16 +35,14 @@ Installation find_installation() {
   Installation installation;
   const char* moved = std::getenv("NOCTURNE_SOURCE");
   const fs::path prefix = installed_prefix(), installed = prefix / "share" / "nocturne";
-  if (moved != nullptr && *moved != '\0') {
+  if (moved != nullptr && *moved != '\0')
     installation.source_root = moved;
-  } else {
+  else
     installation.source_root = holds_sources(installed) ? installed : fs::path(NOCTURNE_SOURCE_FOLDER);
-  }
   const auto unpacked = [&](const char* name) {
     std::error_code ignored;
-    for (const fs::path& own : {installation.source_root / ".deps" / name, prefix / "lib" / "nocturne" / name}) {
+    for (const fs::path& own : {installation.source_root / ".deps" / name, prefix / "lib" / "nocturne" / name})
       if (fs::exists(own, ignored)) return own;
-    }
     return fs::path();
   };
   installation.json_prefix = unpacked("nlohmann-json");

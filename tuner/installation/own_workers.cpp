@@ -47,9 +47,8 @@ fs::path find_shipped(const WorkerRecipe& worker) {
 
 bool sees_gpu(const fs::path& root) {
   std::error_code ignored;
-  for (const char* sign : {"dev/nvidia0", "dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"}) {
+  for (const char* sign : {"dev/nvidia0", "dev/nvidiactl", "dev/dxg", "proc/driver/nvidia/version"})
     if (fs::exists(root / sign, ignored)) return true;
-  }
   return false;
 }
 

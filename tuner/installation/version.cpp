@@ -54,9 +54,8 @@ std::string version_text() {
   const nlohmann::json facts = version_json();
   std::string text = fmt::format("nocturne {} (commit {})\n{}, {}\n", version(), commit(),
                                  facts["compiler"].get<std::string>(), facts["build_type"].get<std::string>());
-  for (const auto& [name, number] : facts["libraries"].items()) {
+  for (const auto& [name, number] : facts["libraries"].items())
     text += fmt::format("{} {}\n", name, number.get<std::string>());
-  }
   return text;
 }
 

@@ -42,9 +42,8 @@ std::string text_that_is_none(const OwnCommand& command) {
   }
   for (const Variation& variation : command.variations) {
     if (sentence.empty()) sentence = told("--vary", variation.name);
-    for (const space::Value& value : variation.values) {
+    for (const space::Value& value : variation.values)
       if (sentence.empty()) sentence = told("--vary", space::to_text(value));
-    }
   }
   if (sentence.empty()) sentence = told("--name", command.name);
   if (sentence.empty()) sentence = told("--pattern", command.pattern);
@@ -131,9 +130,8 @@ Json batch_parameter(const OwnCommand& command, Json& levers) {
 
 /// Levers as parameters; what the module is told of them goes to `levers`.
 void add_levers(const OwnCommand& command, const std::set<std::string>& taken, Json& parameters, Json& levers) {
-  if (command.batch && command.timing == Timing::Steps && !taken.contains("batch")) {
+  if (command.batch && command.timing == Timing::Steps && !taken.contains("batch"))
     parameters.push_back(batch_parameter(command, levers));
-  }
   for (const SeenLever& each : command.levers) {
     const bool learning = each.lever.changes == measure::kChangesLearning;
     if (each.name == "batch" || taken.contains(each.name) || (learning && !command.allow_batch)) continue;
@@ -195,9 +193,8 @@ class Words {
     for (const space::Value& value : values)
       list.push_back(mixed ? Json(space::to_text(value)) : space::to_json(value));
     Json usual = list.front();
-    for (std::size_t i = 0; now && i < values.size(); ++i) {
+    for (std::size_t i = 0; now && i < values.size(); ++i)
       if (space::to_text(values[i]) == *now) usual = list[i];
-    }
     parameter["values"] = std::move(list);
     parameter["default"] = usual;
     // A text as default of numbers would be read as an expression; both have the same kind here.
@@ -226,11 +223,10 @@ class Words {
     const std::string word = fmt::format("{{{}?{}}}", variation.parameter(), variation.name);
     parameter["type"] = "boolean";
     parameter["default"] = at->has_value();
-    if (*at) {
+    if (*at)
       template_[**at] = word;
-    } else {
+    else
       template_.push_back(word);
-    }
     return parameter;
   }
 
@@ -239,11 +235,10 @@ class Words {
     if (!at) return std::unexpected(at.error());
     const std::string place = "{" + variation.parameter() + "}";
     if (!*at) {
-      if (variation.joined) {
+      if (variation.joined)
         template_.push_back(variation.name + "=" + place);
-      } else {
+      else
         template_.insert(template_.end(), {variation.name, place});
-      }
       return with_values(std::move(parameter), variation, std::nullopt);
     }
     const std::string& word = plain_[**at];
@@ -251,9 +246,8 @@ class Words {
       template_[**at] = variation.name + "=" + place;
       return with_values(std::move(parameter), variation, word.substr(variation.name.size() + 1));
     }
-    if (**at + 1 == plain_.size()) {
+    if (**at + 1 == plain_.size())
       return std::unexpected(fmt::format("--vary: {} stands last in the command, without a value", variation.name));
-    }
     template_[**at + 1] = place;
     return with_values(std::move(parameter), variation, plain_[**at + 1]);
   }
@@ -283,9 +277,8 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   add_levers(command, names, parameters, levers);
   const measure::CommandTemplate own{.timing = command.timing, .pattern = command.pattern};
   const bool counts_examples = command.timing == Timing::Pattern && command.pattern.contains("<samples>");
-  if (counts_examples && !command.examples) {
+  if (counts_examples && !command.examples)
     return std::unexpected("the group 'samples' counts examples: --examples N says how many of them an epoch has");
-  }
   if (!own.whole() && names.contains("batch") && !command.examples) {
     return std::unexpected(
         "a batch size varies, so steps are not of equal work: --examples N says how many examples an epoch has");
@@ -304,11 +297,10 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
       {"strategy", {{"name", "auto"}}},
   };
   Json& worker = document["worker"];
-  if (command.timing == Timing::Pattern) {
+  if (command.timing == Timing::Pattern)
     worker["time"] = {{"pattern", command.pattern}};
-  } else {
+  else
     worker["time"] = command.timing == Timing::Process ? "process" : "steps";
-  }
   if (!levers.empty()) worker["levers"] = std::move(levers);
   if (command.files == measure::Files::Private) worker["files"] = "private";
   for (const auto& path : command.shared) worker["shared"].push_back(path.string());

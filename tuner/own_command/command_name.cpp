@@ -42,9 +42,8 @@ std::vector<std::string> imported_frameworks(const std::vector<std::string>& wor
   for (const std::string& word : words) {
     std::error_code error;
     const fs::path file = folder / word;
-    if (!word.ends_with(".py") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScript) {
+    if (!word.ends_with(".py") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScript)
       continue;
-    }
     const std::string text = space::read_file(file).value_or("");
     for (const std::string_view framework : kFrameworks) {
       // `from X import …`, and X anywhere in the list of an `import`.

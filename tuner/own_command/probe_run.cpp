@@ -40,9 +40,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   plan.folder = place.runs_folder / plan.id;
   plan.owner = owner_text(place.database);
   plan.argv = command_worker_argv(command, *words, 1, installation);
-  if (command.files == measure::Files::Private) {
-    plan.argv.insert(std::ranges::find(plan.argv, "--"), "--watch-outside");
-  }
+  if (command.files == measure::Files::Private) plan.argv.insert(std::ranges::find(plan.argv, "--"), "--watch-outside");
   plan.environment = launch->variables();
   const std::filesystem::path report = plan.folder / "training.json";
   plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();

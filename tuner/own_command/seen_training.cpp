@@ -44,11 +44,9 @@ std::vector<std::string> texts_at(const Json& object, const char* key, std::size
   std::vector<std::string> texts;
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return texts;
-  for (const Json& each : *found) {
-    if (each.is_string() && texts.size() < most && each.get<std::string>().size() <= kLongestText) {
+  for (const Json& each : *found)
+    if (each.is_string() && texts.size() < most && each.get<std::string>().size() <= kLongestText)
       texts.push_back(each.get<std::string>());
-    }
-  }
   return texts;
 }
 
@@ -67,9 +65,8 @@ std::optional<SeenLever> read_lever(const Json& document) {
       .compiles = text_at(document, "stage") == "compile",
       .lever = {.variable = text_at(document, "variable"), .changes = text_at(document, "changes"), .lines = {}}};
   if (const auto lines = document.find("lines"); lines != document.end() && lines->is_object()) {
-    for (const auto& [value, text] : lines->items()) {
+    for (const auto& [value, text] : lines->items())
       if (text.is_string()) seen.lever.lines[value] = text.get<std::string>();
-    }
   }
   const bool usable = is_parameter_name(seen.name) && measure::is_lever_variable(seen.lever.variable) &&
                       seen.values.size() >= 2 && seen.values.front() == measure::kAsScript;
@@ -122,18 +119,16 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
     if (const double seconds = step->get<double>(); std::isfinite(seconds) && seconds > 0) seen.step_seconds = seconds;
   }
   if (const auto share = document->find("share"); share != document->end() && share->is_object()) {
-    for (const auto& [name, part] : share->items()) {
+    for (const auto& [name, part] : share->items())
       if (part.is_number() && part.get<double>() >= 0 && part.get<double>() <= 1) seen.share[name] = part.get<double>();
-    }
   }
   for (const Json& each : document->value("levers", Json::array())) {
     auto lever = read_lever(each);
     if (lever && seen.levers.size() < kMostLevers) seen.levers.push_back(*std::move(lever));
   }
-  for (const Json& each : document->value("refused", Json::array())) {
+  for (const Json& each : document->value("refused", Json::array()))
     if (each.is_object() && !text_at(each, "name").empty())
       seen.refused[text_at(each, "name")] = text_at(each, "reason");
-  }
   return seen;
 }
 
@@ -151,9 +146,8 @@ std::vector<SeenLever> levers_of(const Json& document) {
                     .values = {},
                     .compiles = text_at(parameter, "stage") == "compile",
                     .lever = found->second};
-    for (const Json& value : parameter.value("values", Json::array())) {
+    for (const Json& value : parameter.value("values", Json::array()))
       lever.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-    }
     call_as_told(lever);
     levers.push_back(std::move(lever));
   }

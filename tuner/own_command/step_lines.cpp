@@ -56,9 +56,8 @@ bool matches(std::string_view line, const RE2& pattern) {
 
 std::vector<std::string_view> matching(const std::vector<std::string_view>& lines, const RE2& pattern) {
   std::vector<std::string_view> found;
-  for (const std::string_view line : lines) {
+  for (const std::string_view line : lines)
     if (matches(line, pattern)) found.push_back(line);
-  }
   return found;
 }
 

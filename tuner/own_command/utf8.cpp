@@ -12,9 +12,8 @@ std::size_t character_length(std::string_view text) {
   if (first < 0x80) return 1;
   const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
   if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
+  for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
   const unsigned char second = byte(1);
   const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
   const bool surrogate = first == 0xED && second > 0x9F;
@@ -37,13 +36,12 @@ std::string escaped_bytes(std::string_view text) {
   std::string shown;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '\\') {
+    if (c == '\\')
       shown += "\\\\";
-    } else if (byte < 0x20 || byte > 0x7E) {
+    else if (byte < 0x20 || byte > 0x7E)
       shown += fmt::format("\\x{:02X}", byte);
-    } else {
+    else
       shown += c;
-    }
   }
   return shown;
 }

@@ -26,15 +26,13 @@ constexpr std::array<std::string_view, 9> kTaken = {"and", "or", "not", "in", "t
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts(1);
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',') {
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',')
       parts.back() += text[++i];
-    } else if (text[i] == ',') {
+    else if (text[i] == ',')
       parts.emplace_back();
-    } else {
+    else
       parts.back() += text[i];
-    }
-  }
   return parts;
 }
 
@@ -81,9 +79,8 @@ std::expected<Variation, std::string> read_variation(std::string_view text) {
   const bool plain = std::ranges::all_of(
       letters, [&](char c) { return is_option_letter(c) || (!variation.variable && (c == '-' || c == '.')); });
   if (!plain) return refused("that is no name of an option or a variable");
-  if (variation.variable && std::isdigit(static_cast<unsigned char>(letters.front())) != 0) {
+  if (variation.variable && std::isdigit(static_cast<unsigned char>(letters.front())) != 0)
     return refused("no variable begins with a digit");
-  }
   if (variation.variable && letters.starts_with("NOCTURNE_")) return refused("variables with NOCTURNE_ are ours");
   if (sign == std::string_view::npos) {
     if (variation.variable) return refused("a variable needs values");
@@ -97,10 +94,8 @@ std::expected<Variation, std::string> read_variation(std::string_view text) {
     variation.values.push_back(written_value(word));
   }
   const auto kind = [](const space::Value& value) { return value.index(); };
-  if (!std::ranges::all_of(variation.values,
-                           [&](const auto& each) { return kind(each) == kind(variation.values[0]); })) {
+  if (!std::ranges::all_of(variation.values, [&](const auto& each) { return kind(each) == kind(variation.values[0]); }))
     for (space::Value& value : variation.values) value = space::to_text(value);
-  }
   return variation;
 }
 

@@ -40,9 +40,8 @@ double steps_of_epoch(const CampaignSpec& spec) {
 /// Ids of the campaigns that train the same network.
 std::vector<db::CampaignId> campaigns_like(const CampaignSpec& spec, const db::Store& store) {
   std::vector<db::CampaignId> ids;
-  for (const db::CampaignSummary& campaign : store.list_campaigns()) {
+  for (const db::CampaignSummary& campaign : store.list_campaigns())
     if (workload_of(campaign.spec).network == spec.workload.network) ids.push_back(campaign.id);
-  }
   return ids;
 }
 
@@ -104,9 +103,8 @@ Costs costs_of(const CampaignSpec& spec, const db::Store* store, std::optional<d
   }
   const auto builds = store->list_builds();
   std::vector<double> build_times;
-  for (const db::BuildRecord& build : builds) {
+  for (const db::BuildRecord& build : builds)
     if (build.build_ns > 0 && !db::environment_of(build)) build_times.push_back(seconds_of(build.build_ns));
-  }
   if (!build_times.empty()) {
     costs.builds = static_cast<std::int64_t>(build_times.size());
     costs.build_seconds = measure::median(build_times);

@@ -63,18 +63,16 @@ bool is_prepared(const space::Parameter& parameter) {
 space::Configuration build_of(const space::Configuration& configuration,
                               const std::vector<const space::Parameter*>& prepared) {
   space::Configuration build;
-  for (const space::Parameter* parameter : prepared) {
+  for (const space::Parameter* parameter : prepared)
     if (const space::Value* value = configuration.find(parameter->name)) build.set(parameter->name, *value);
-  }
   return build;
 }
 
 /// By walking all configurations. What is prepared changes last there, so most have the build of the one before.
 std::uint64_t walked_builds(const space::Space& space) {
   std::vector<const space::Parameter*> prepared;
-  for (const space::Parameter& parameter : space.parameters()) {
+  for (const space::Parameter& parameter : space.parameters())
     if (is_prepared(parameter)) prepared.push_back(&parameter);
-  }
   const auto same = [&](const space::Configuration& a, const space::Configuration& b) {
     return std::ranges::all_of(prepared, [&](const space::Parameter* each) {
       const space::Value* x = a.find(each->name);
@@ -114,9 +112,8 @@ BuildCount count_builds(const space::Space& space, const space::Facts& facts, co
     if (!stays_within(parameter.active_if, space)) parameters.back().active_if.clear();
   }
   std::vector<space::ConstraintSpec> constraints;
-  for (const space::ConstraintSpec& constraint : space.constraints()) {
+  for (const space::ConstraintSpec& constraint : space.constraints())
     if (stays_within(constraint.require, space)) constraints.push_back(constraint);
-  }
   const bool at_most = constraints.size() < space.constraints().size();
   const auto builds = space::Space::create(parameters, constraints, facts);
   return {builds ? builds->count() : space.cardinality(), at_most || !builds};
@@ -138,9 +135,8 @@ Survey survey(const space::Space& space, const space::Facts& facts, std::chrono:
     if (is_exact(result.combinations) && std::chrono::steady_clock::now() - begin < patience) {
       const auto alone = space::Space::create(parameters, std::span(&constraint, 1), facts);
       const space::Size left = alone ? alone->count() : space::Size{.kind = space::Size::Kind::Estimate};
-      if (is_exact(left)) {
+      if (is_exact(left))
         effect.removed = space::Count::from_bits(result.combinations.count.bits() - left.count.bits());
-      }
     }
     result.constraints.push_back(std::move(effect));
   }

@@ -104,9 +104,8 @@ void look_at_epochs(const db::Store& store, const std::vector<db::StoredTrial>& 
       std::chrono::nanoseconds later{};
       for (std::size_t i = 1; i < epochs.size(); ++i) later += epochs[i].wall;
       const double mean = static_cast<double>(later.count()) / static_cast<double>(epochs.size() - 1);
-      if (mean > 0 && epochs[0].wall.count() > 0) {
+      if (mean > 0 && epochs[0].wall.count() > 0)
         ratios.push_back(std::log(static_cast<double>(epochs[0].wall.count()) / mean));
-      }
     }
   }
   if (ratios.size() < 2) return;
@@ -199,9 +198,7 @@ Judgement judge(std::optional<double> published_percent, double low_percent, dou
   if (!interleaved) return judgement;
   const bool slower_published = published_percent && *published_percent < 0;
   // A published result of slower is one of faster in the mirror.
-  if (slower_published) {
-    low_percent = -std::exchange(high_percent, -low_percent);
-  }
+  if (slower_published) low_percent = -std::exchange(high_percent, -low_percent);
   if (low_percent > 0) judgement.finding = ReplicationOutcome::Confirmed;
   if (high_percent < 0) judgement.finding = ReplicationOutcome::Reversed;
   if (!published_percent) return judgement;

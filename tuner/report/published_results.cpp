@@ -33,9 +33,8 @@ std::expected<PublishedResult, std::string> read_published_result(const json& do
   } catch (const json::exception& error) {
     return std::unexpected(std::string(error.what()));
   }
-  if (published.published_percent == 0 || published.reference == published.candidate) {
+  if (published.published_percent == 0 || published.reference == published.candidate)
     return std::unexpected("a published result says which of two different sides is faster");
-  }
   return published;
 }
 
@@ -47,9 +46,8 @@ bool is_none(const space::Value& value) {
 
 std::expected<std::vector<PublishedResult>, std::string> read_published_results(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
-  if (!document.is_object() || !document.contains("results") || !document["results"].is_array()) {
+  if (!document.is_object() || !document.contains("results") || !document["results"].is_array())
     return std::unexpected("an object with an array 'published results' was expected");
-  }
   std::vector<PublishedResult> published_results;
   for (const json& each : document["results"]) {
     auto published = read_published_result(each);

@@ -51,15 +51,13 @@ void read_runs(const db::Store& store, const space::Objective& objective, SideFa
   const space::Parts& parts = *facts.trial->trial.parts;
   facts.first_step_s = parts.first_step_excess + parts.steady_step;
   facts.steady_step = {.seconds = parts.steady_step};
-  for (const double epochs : objective.epochs) {
+  for (const double epochs : objective.epochs)
     facts.times.push_back({.epochs = epochs, .time = {.seconds = space::total_time(parts, epochs)}});
-  }
   const auto summary = measure::summarise(searched, schedule_behind(facts.configuration, parts), objective);
   if (!summary) return;  // the runs were forgotten: the estimate stays, its error is not known
   facts.steady_step.standard_error = steady_step_of(summary->runs).standard_error;
-  for (HorizonTime& each : facts.times) {
+  for (HorizonTime& each : facts.times)
     each.time.standard_error = measure::estimate_at(summary->runs, each.epochs).standard_error;
-  }
 }
 
 }  // namespace
@@ -72,9 +70,8 @@ SideFacts side_facts(const db::Store& store, db::CampaignId campaign, const spac
                                    .outcome = {},
                                    .configuration = configuration.identity(),
                                    .limit = {}});
-  for (db::StoredTrial& each : trials) {
+  for (db::StoredTrial& each : trials)
     if (!facts.trained()) facts.trial = std::move(each);
-  }
   if (!facts.trained() || !facts.trial->trial.parts) return facts;
   read_runs(store, objective, facts);
   return facts;

@@ -53,9 +53,8 @@ std::expected<PeakFigures, std::string> PeakFigures::make(const nlohmann::json& 
 }
 
 std::expected<PeakFigures, std::string> PeakFigures::from_json(const nlohmann::json& document) {
-  if (!document.is_object() || !document.contains("figures") || !document.contains("network")) {
+  if (!document.is_object() || !document.contains("figures") || !document.contains("network"))
     return std::unexpected("what the campaign knew of its machine cannot be read");
-  }
   const nlohmann::json& optimizer = document.value("optimizer", nlohmann::json());
   return make(document.at("figures"), document.value("fields", nlohmann::json()), document.at("network"),
               optimizer.is_string() ? optimizer.get<std::string>() : std::string());

@@ -52,13 +52,10 @@ std::expected<nlohmann::json, std::string> gpus_of_machine(const MachineMeasurin
   const auto said = json_printed_by({program.string(), "--machine"}, kGpuMeasuring, stop);
   if (!said) return std::unexpected(said.error());
   const auto gpus = said->find("gpus");
-  if (gpus == said->end() || !gpus->is_array()) {
+  if (gpus == said->end() || !gpus->is_array())
     return std::unexpected(fmt::format("{} says nothing of GPUs", program.filename().string()));
-  }
   const auto reason = said->find("reason");
-  if (gpus->empty() && reason != said->end() && reason->is_string()) {
-    return std::unexpected(reason->get<std::string>());
-  }
+  if (gpus->empty() && reason != said->end() && reason->is_string()) return std::unexpected(reason->get<std::string>());
   return *gpus;
 }
 
@@ -89,11 +86,10 @@ std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasurin
   if (!measuring.only.empty()) argv.insert(argv.end(), {"--only", fmt::format("{}", fmt::join(measuring.only, ","))});
   auto figures = json_printed_by(argv, kSetUp + 2 * std::chrono::duration<double>(measuring.seconds), stop);
   if (!figures || !measuring.only.empty()) return figures;
-  if (auto gpus = gpus_of_machine(measuring, stop)) {
+  if (auto gpus = gpus_of_machine(measuring, stop))
     (*figures)["gpus"] = *std::move(gpus);
-  } else if (!gpus.error().empty() && measuring.note) {
+  else if (!gpus.error().empty() && measuring.note)
     measuring.note("No GPU was measured: " + gpus.error());
-  }
   return figures;
 }
 

@@ -22,9 +22,8 @@ std::expected<Speed, std::string> speed_of(const MachineFigures& machine, const 
   auto peak = machine.rate("fma_" + step.precision, step.threads);
   if (step.precision == "bf16" && !machine.is_gpu) {
     const auto tiles = machine.rate("amx_bf16", step.threads);
-    if (!tiles && machine.has_tiles) {
+    if (!tiles && machine.has_tiles)
       return std::unexpected("this processor multiplies bf16 in AMX tiles, whose peak is not measured");
-    }
     if (tiles) peak = std::max(*tiles, peak.value_or(0));
     // A CPU without instructions for bf16 computes it in f32.
     if (!peak) peak = machine.rate("fma_f32", step.threads);
@@ -124,9 +123,8 @@ std::expected<NetworkWork, std::string> network_work(const nlohmann::json& descr
   } catch (const nlohmann::json::exception& error) {
     return std::unexpected(fmt::format("the description of the network cannot be read: {}", error.what()));
   }
-  if (work.layers.empty()) {
+  if (work.layers.empty())
     return std::unexpected(fmt::format("the description of '{}' has no layer that computes", work.network));
-  }
   return work;
 }
 

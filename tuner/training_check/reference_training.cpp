@@ -31,9 +31,8 @@ space::Configuration at_batch(std::int64_t batch) {
 
 bool are_losses(const nlohmann::json& list) {
   if (!list.is_array() || list.size() != kBandSteps) return false;
-  for (const nlohmann::json& loss : list) {
+  for (const nlohmann::json& loss : list)
     if (!loss.is_number() || !std::isfinite(loss.get<double>())) return false;
-  }
   return true;
 }
 
@@ -84,16 +83,14 @@ space::Run CheckRuns::train(const space::Configuration& configuration, const Pre
                             const RunOrder& order) {
   for (;;) {
     measure::RunPlan plan = executor_.plan(configuration, prepared, order);
-    if (plan.request.gate && plan.request.gate->write) {
+    if (plan.request.gate && plan.request.gate->write)
       plan.request.gate->write = (plan.folder / *plan.request.gate->write).string();
-    }
     const auto before = interruption_.suspensions();
     const auto flight = interruption_.begin();
     // A check can be given up without loss: the first Ctrl-C ends it.
     space::Run run = executor_.run(plan, {.stop = interruption_.waiting_token()});
-    if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Unsupported) {
+    if (run.outcome == space::Outcome::Ok || run.outcome == space::Outcome::Unsupported)
       folders_.push_back(plan.folder);
-    }
     if (run.outcome != space::Outcome::Killed || !interruption_.again_after_suspension(before)) return run;
   }
 }
@@ -152,9 +149,8 @@ std::expected<const SeedLosses*, ReferenceFailure> ReferenceTraining::losses(std
         {"nocturne_reference_losses", kLossesVersion}, {"key", key}, {"batch", batch}, {"losses", losses}};
     if (file.empty()) continue;
     // Each seed at once: who interrupts keeps what there is.
-    if (const auto written = space::write_file(file, document.dump() + "\n"); !written) {
+    if (const auto written = space::write_file(file, document.dump() + "\n"); !written)
       say("the reference's losses are not kept: " + written.error());
-    }
   }
   return &losses_.emplace(batch, std::move(losses)).first->second;
 }

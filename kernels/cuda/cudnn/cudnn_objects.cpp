@@ -11,9 +11,8 @@ namespace {
 
 // cuDNN's sizes and strides are int.
 int small(std::int64_t size) {
-  if (size > std::numeric_limits<int>::max()) {
+  if (size > std::numeric_limits<int>::max())
     throw worker::Unsupported("cuDNN's tensors have fewer than 2^31 values: take a smaller batch");
-  }
   return static_cast<int>(size);
 }
 

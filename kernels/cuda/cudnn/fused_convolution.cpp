@@ -91,9 +91,8 @@ bool can_fuse() {
 
 FusedConvolution::FusedConvolution(const FusedShape& shape, const FusedPlaces& places, cudnnHandle_t cudnn)
     : plan_(std::make_unique<Plan>()) {
-  if (places.sums != nullptr && shape.output.channels % kVector != 0) {
+  if (places.sums != nullptr && shape.output.channels % kVector != 0)
     throw worker::Unsupported("statistics of channels that are no multiple of 4 are not fused");
-  }
   fe::graph::Graph& graph = plan_->graph;
   const fe::DataType_t type = type_of(shape.precision);
   graph.set_io_data_type(type)

@@ -19,12 +19,10 @@ std::optional<std::string> obstacle(const DeviceFacts& facts, Precision precisio
   if (!facts.error.empty()) return "no GPU can be used: " + facts.error;
   if (facts.count == 0) return "no GPU can be used: the driver shows this process none";
   const std::string here = facts.name + " has compute capability " + capability(facts.major, facts.minor);
-  if (!is_at_least(facts, kLeastMajor, kLeastMinor)) {
+  if (!is_at_least(facts, kLeastMajor, kLeastMinor))
     return here + ", this worker needs " + capability(kLeastMajor, kLeastMinor);
-  }
-  if ((precision == Precision::Tf32 || precision == Precision::Bf16) && !is_at_least(facts, 8, 0)) {
+  if ((precision == Precision::Tf32 || precision == Precision::Bf16) && !is_at_least(facts, 8, 0))
     return here + ", " + std::string(to_text(precision)) + " needs 8.0";
-  }
   return std::nullopt;
 }
 

@@ -50,9 +50,8 @@ nlohmann::json spread(const std::vector<DeviceReading>& readings, Field field, b
 
 std::vector<std::string> throttle_reasons(std::uint64_t bits) {
   std::vector<std::string> names;
-  for (const Reason& reason : kReasons) {
+  for (const Reason& reason : kReasons)
     if ((bits & reason.bit) != 0) names.emplace_back(reason.name);
-  }
   return names;
 }
 
@@ -72,21 +71,18 @@ nlohmann::json DeviceWatch::summary() {
   const auto add = [&](const char* name, nlohmann::json value) {
     if (!value.is_null()) fields[name] = std::move(value);
   };
-  if (readings_.front().energy_j && readings_.back().energy_j) {
+  if (readings_.front().energy_j && readings_.back().energy_j)
     fields["energy_j"] = *readings_.back().energy_j - *readings_.front().energy_j;
-  }
   add("sm_clock_mhz", spread(readings_, &DeviceReading::sm_clock_mhz, true, true));
   add("memory_clock_mhz", spread(readings_, &DeviceReading::memory_clock_mhz, true, true));
   add("temperature_c", spread(readings_, &DeviceReading::temperature_c, true, false));
   add("power_w", spread(readings_, &DeviceReading::power_w, false, true));
   std::map<std::string, int> held;
-  for (const DeviceReading& each : readings_) {
+  for (const DeviceReading& each : readings_)
     for (const std::string& reason : throttle_reasons(each.throttle_bits)) ++held[reason];
-  }
   nlohmann::json throttled = nlohmann::json::object();
-  for (const auto& [reason, count] : held) {
+  for (const auto& [reason, count] : held)
     throttled[reason] = static_cast<double>(count) / static_cast<double>(readings_.size());
-  }
   fields["throttled"] = std::move(throttled);
   return fields;
 }
@@ -148,9 +144,8 @@ DeviceReading Nvml::read() const {
   unsigned long long wide = 0;
   if (all.clock != nullptr && all.clock(device_, kClockSm, &value) == 0) reading.sm_clock_mhz = value;
   if (all.clock != nullptr && all.clock(device_, kClockMemory, &value) == 0) reading.memory_clock_mhz = value;
-  if (all.temperature != nullptr && all.temperature(device_, kTemperatureGpu, &value) == 0) {
+  if (all.temperature != nullptr && all.temperature(device_, kTemperatureGpu, &value) == 0)
     reading.temperature_c = value;
-  }
   if (all.power != nullptr && all.power(device_, &value) == 0) reading.power_w = value * 1e-3;
   if (all.energy != nullptr && all.energy(device_, &wide) == 0) reading.energy_j = static_cast<double>(wide) * 1e-3;
   if (all.throttle != nullptr && all.throttle(device_, &wide) == 0) reading.throttle_bits = wide;

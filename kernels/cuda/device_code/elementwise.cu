@@ -96,9 +96,8 @@ __global__ void add_bias(T* __restrict__ values, const T* __restrict__ bias, Ind
     for (int k = 0; k < P::kSize; ++k) own.values[k] = biased(i * P::kSize + k, to_float(own.values[k]));
     reinterpret_cast<P*>(values)[i] = own;
   }
-  for (Index i = packs * P::kSize + static_cast<Index>(first_item()); i < count; i += stride) {
+  for (Index i = packs * P::kSize + static_cast<Index>(first_item()); i < count; i += stride)
     values[i] = biased(i, to_float(values[i]));
-  }
 }
 
 // Eight values share one draw of 64 bits, a byte each.

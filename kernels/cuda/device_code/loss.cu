@@ -67,9 +67,7 @@ __global__ void softmax_loss(const T* __restrict__ logits, const std::int32_t* _
     const float probability = expf(to_float(row[k]) - largest) / exponentials;
     activation_gradient[image * classes + k] = from_float<T>((probability - wanted) * scale);
   }
-  if (lane == 0) {
-    losses[image] = logf(exponentials) + largest - (1.0F - smoothing) * to_float(row[label]) - rest * sum;
-  }
+  if (lane == 0) losses[image] = logf(exponentials) + largest - (1.0F - smoothing) * to_float(row[label]) - rest * sum;
 }
 
 template <typename T>

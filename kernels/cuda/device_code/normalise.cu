@@ -38,9 +38,8 @@ __global__ void normalise(const T* __restrict__ in, T* __restrict__ out, Normali
     for (int k = 0; k < P::kSize; ++k) own.values[k] = normalised(i * P::kSize + k, to_float(own.values[k]));
     reinterpret_cast<P*>(out)[i] = own;
   }
-  for (Index i = packs * P::kSize + static_cast<Index>(first_item()); i < count; i += stride) {
+  for (Index i = packs * P::kSize + static_cast<Index>(first_item()); i < count; i += stride)
     out[i] = normalised(i, to_float(in[i]));
-  }
 }
 
 }  // namespace

@@ -99,11 +99,10 @@ std::vector<FusionGroup> fusion_groups(const NetworkPlan& plan) {
   for (std::size_t row = 0; row < plan.rows.size(); ++row) {
     const networks::Layer& layer = *plan.rows[row].figures.layer;
     if (layer.kind != Kind::Convolution && layer.kind != Kind::Dense) continue;
-    if (layer.bias || layer.relu) {
+    if (layer.bias || layer.relu)
       groups.push_back({.row = row, .normalisation = std::nullopt});
-    } else if (const auto reader = normalised_by(plan, row)) {
+    else if (const auto reader = normalised_by(plan, row))
       groups.push_back({.row = row, .normalisation = reader});
-    }
   }
   return groups;
 }

@@ -55,9 +55,7 @@ class WeightedLayer final : public DeviceLayer {
         output_(tensor_descriptor(place_.batch, place_.plan.figures.output, place_.type(), place_.settings.layout)),
         filter_(filter_descriptor(place_)),
         convolution_(convolution_descriptor(place_)) {
-    if (place_.biases != nullptr) {
-      bias_.emplace(channel_descriptor(place_.layer().outputs, place_.type()));
-    }
+    if (place_.biases != nullptr) bias_.emplace(channel_descriptor(place_.layer().outputs, place_.type()));
   }
 
   void choose(const Pass& pass) override {

@@ -52,9 +52,8 @@ std::string_view to_text(Operation operation) {
 std::optional<Candidate> choose(const std::vector<Candidate>& candidates, Algorithm how,
                                 std::int64_t workspace_limit_bytes) {
   std::vector<Candidate> fitting;
-  for (const Candidate& each : candidates) {
+  for (const Candidate& each : candidates)
     if (each.usable && each.workspace_bytes <= workspace_limit_bytes) fitting.push_back(each);
-  }
   if (fitting.empty()) return std::nullopt;
   switch (how) {
     case Algorithm::Heuristic:
@@ -75,9 +74,8 @@ std::optional<Candidate> choose(const std::vector<Candidate>& candidates, Algori
 
 std::string algorithm_name(Operation operation, int algorithm) {
   const auto known = names(operation);
-  if (algorithm < 0 || static_cast<std::size_t>(algorithm) >= known.size()) {
+  if (algorithm < 0 || static_cast<std::size_t>(algorithm) >= known.size())
     return "algorithm " + std::to_string(algorithm);
-  }
   return std::string(known[static_cast<std::size_t>(algorithm)]);
 }
 

@@ -45,14 +45,12 @@ class Planner {
     RowPlan planned{.figures = figures};
     if (figures.source >= 0) readers_[static_cast<std::size_t>(figures.source)].push_back(row);
     if (figures.layer->kind == Kind::Add) {
-      if (figures.source < 0 || figures.source2 < 0 || figures.source == figures.source2) {
+      if (figures.source < 0 || figures.source2 < 0 || figures.source == figures.source2)
         throw worker::Unsupported("layer " + name + " adds the image, or a tensor to itself");
-      }
       readers_[static_cast<std::size_t>(figures.source2)].push_back(row);
     }
-    if (figures.layer->kind == Kind::Dropout && figures.layer->relu) {
+    if (figures.layer->kind == Kind::Dropout && figures.layer->relu)
       throw worker::Unsupported("layer " + name + " has a rectifier behind its dropout");
-    }
     if (figures.layer->kind == Kind::BatchNormalisation) {
       if (figures.source < 0) throw worker::Unsupported("layer " + name + " normalises the image");
       planned.statistics = plan_.statistics_count;
@@ -99,9 +97,8 @@ class Planner {
   [[nodiscard]] std::int64_t last_use_of_output(std::int64_t row) const {
     std::int64_t last = readers(row).empty() ? count_ : row;
     if (needs_output(*at(row).layer)) last = backward(row);
-    for (const std::int64_t reader : readers(row)) {
+    for (const std::int64_t reader : readers(row))
       last = std::max(last, needs_input(at(reader).layer->kind) ? backward(reader) : reader);
-    }
     return last;
   }
 
@@ -117,9 +114,8 @@ class Planner {
 
   void place() {
     std::vector<Lifetime> buffers = {{image_bytes_, -1, backward(0)}};
-    for (std::int64_t row = 0; row < count_; ++row) {
+    for (std::int64_t row = 0; row < count_; ++row)
       buffers.push_back({at(row).output.elements() * bytes_per_output_, row, last_use_of_output(row)});
-    }
     // From the last row down, so that a sum's buffer is known before its summands ask for it.
     std::vector<std::size_t> activation_gradient(figures_.size());
     for (std::int64_t row = count_ - 1; row >= 0; --row) {

@@ -42,9 +42,8 @@ void add_weighted(ParameterTable& table, const networks::LayerFigures& figures, 
     weights.fan_out = layer.outputs;
   }
   add(table, std::move(weights));
-  if (layer.bias) {
+  if (layer.bias)
     add(table, {.name = name + ".biases", .shape = {layer.outputs}, .row = row, .section = Section::Biases});
-  }
 }
 
 // (O, C, H, W); shapes of two sides have windows of one pixel.
@@ -114,21 +113,18 @@ const std::vector<float>& values_of(const protocol::InitialState& state, const P
   const auto found = std::find_if(state.tensors.begin(), state.tensors.end(),
                                   [&](const protocol::InitialTensor& each) { return each.name == tensor.name; });
   if (found == state.tensors.end()) throw std::runtime_error("initial state: there is no tensor " + tensor.name);
-  if (found->shape != tensor.shape) {
+  if (found->shape != tensor.shape)
     throw std::runtime_error("initial state: tensor " + tensor.name + " has another shape than the network's");
-  }
   return found->values;
 }
 
 void check_state(const protocol::InitialState& state, const networks::Network& network, const ParameterTable& table) {
   const std::string name(network.name);
-  if (state.network != name) {
+  if (state.network != name)
     throw std::runtime_error("initial state: it is of network '" + state.network + "', not of " + name);
-  }
   for (const ParameterTensor& tensor : table.tensors) static_cast<void>(values_of(state, tensor));
-  if (state.tensors.size() != table.tensors.size()) {
+  if (state.tensors.size() != table.tensors.size())
     throw std::runtime_error("initial state: it has more tensors than network " + name);
-  }
 }
 
 std::vector<float> to_device_order(const ParameterTensor& tensor, Layout layout, const std::vector<float>& values) {
@@ -137,11 +133,9 @@ std::vector<float> to_device_order(const ParameterTensor& tensor, Layout layout,
   std::vector<float> moved(values.size());
   std::size_t to = 0;
   for (std::int64_t o = 0; o < sides.outputs; ++o) {
-    for (std::int64_t p = 0; p < sides.pixels; ++p) {
-      for (std::int64_t c = 0; c < sides.channels; ++c) {
+    for (std::int64_t p = 0; p < sides.pixels; ++p)
+      for (std::int64_t c = 0; c < sides.channels; ++c)
         moved[to++] = values[static_cast<std::size_t>((o * sides.channels + c) * sides.pixels + p)];
-      }
-    }
   }
   return moved;
 }
@@ -152,11 +146,9 @@ std::vector<float> from_device_order(const ParameterTensor& tensor, Layout layou
   std::vector<float> moved(values.size());
   std::size_t from = 0;
   for (std::int64_t o = 0; o < sides.outputs; ++o) {
-    for (std::int64_t p = 0; p < sides.pixels; ++p) {
-      for (std::int64_t c = 0; c < sides.channels; ++c) {
+    for (std::int64_t p = 0; p < sides.pixels; ++p)
+      for (std::int64_t c = 0; c < sides.channels; ++c)
         moved[static_cast<std::size_t>((o * sides.channels + c) * sides.pixels + p)] = values[from++];
-      }
-    }
   }
   return moved;
 }

@@ -55,11 +55,10 @@ std::vector<Measurement> survey_gpu(const std::vector<GpuLoop>& loops, machine::
     Measurement result = measure_loop(loop, share);
     const auto same =
         std::find_if(results.begin(), results.end(), [&](const Measurement& each) { return each.name == result.name; });
-    if (same == results.end()) {
+    if (same == results.end())
       results.push_back(std::move(result));
-    } else if (counts_more(result, *same)) {
+    else if (counts_more(result, *same))
       *same = std::move(result);
-    }
   }
   return results;
 }

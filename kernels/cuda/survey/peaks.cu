@@ -107,9 +107,8 @@ __global__ void triad(float4* __restrict__ a, const float4* __restrict__ b, cons
 }
 
 __global__ void check_triad(TriadArrays arrays, float scale, unsigned* wrong) {
-  for (std::int64_t i = first_item(); i < arrays.count; i += item_stride()) {
+  for (std::int64_t i = first_item(); i < arrays.count; i += item_stride())
     note_wrong(arrays.a[i] == b_at(i) + scale * c_at(i), wrong);
-  }
 }
 
 template <typename T>

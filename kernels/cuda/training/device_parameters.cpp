@@ -18,9 +18,8 @@ Optimizer read_optimizer(const protocol::Request& request) {
   Optimizer optimizer;
   optimizer.adadelta = request.optimizer == "adadelta";
   optimizer.momentum_rule = request.momentum;
-  if (!optimizer.adadelta && request.optimizer != "sgd_momentum") {
+  if (!optimizer.adadelta && request.optimizer != "sgd_momentum")
     throw worker::Unsupported("unknown optimizer '" + request.optimizer + "', known: adadelta, sgd_momentum");
-  }
   return optimizer;
 }
 
@@ -32,9 +31,8 @@ DeviceParameters::DeviceParameters(ParameterTable table, Precision precision, La
       gradients_(gradient_offset(Section::Normalisation, table_.count), "gradients"),
       first_(table_.count * kFloat, "the optimizer's averages"),
       second_(table_.count * kFloat, "the optimizer's averages") {
-  if (has_copies()) {
+  if (has_copies())
     copies_ = DeviceMemory(table_.section(Section::Normalisation).begin * bytes_per_value(precision), "weights");
-  }
 }
 
 std::int64_t DeviceParameters::bytes() const {
@@ -53,9 +51,8 @@ DataType DeviceParameters::gradient_type(Section section) const {
 }
 
 void* DeviceParameters::values(const ParameterTensor& tensor) const {
-  if (has_copies() && tensor.section != Section::Normalisation) {
+  if (has_copies() && tensor.section != Section::Normalisation)
     return copies_.data() + tensor.offset * bytes_per_value(precision_);
-  }
   return masters_.data() + tensor.offset * kFloat;
 }
 

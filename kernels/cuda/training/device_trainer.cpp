@@ -219,11 +219,9 @@ worker::StepFacts DeviceTrainer::step() {
   } else {
     run_step(partial ? *partial_ : *main_, batch);
     if (!partial) ++steps_run_;
-    if (capture_now(options_.settings, partial, steps_run_)) {
-      for (std::size_t slot = 0; slot < graphs_.size(); ++slot) {
+    if (capture_now(options_.settings, partial, steps_run_))
+      for (std::size_t slot = 0; slot < graphs_.size(); ++slot)
         graphs_[slot].capture(stream_, [&] { run_step(*main_, feed_->place_of(slot, options_.settings.batch)); });
-      }
-    }
   }
   feed_->done(batch);
   return {.images = batch.size, .data_wait_ns = batch.wait_ns, .partial = partial, .epoch_ended = batch.ends_epoch};
@@ -236,9 +234,8 @@ worker::MeanLoss DeviceTrainer::settle() {
       "the step's state");
   check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU");
   settled_ = *read_state_.as<StepState>();
-  if (settled_.not_finite_at >= 0) {
+  if (settled_.not_finite_at >= 0)
     throw worker::Diverged("the loss of step " + std::to_string(settled_.not_finite_at) + " is not a finite number");
-  }
   if (settled_.overflow != 0 && settled_.loss_scale.scale <= 1.0F) {
     throw worker::Diverged("gradients overflow in f16 at step " + std::to_string(settled_.step - 1) +
                            " although the loss is no longer scaled");

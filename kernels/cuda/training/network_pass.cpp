@@ -46,9 +46,8 @@ NetworkPass::NetworkPass(const NetworkPlan& plan, const Settings& settings, std:
     if (planned.statistics >= 0) place.statistics = statistics + planned.statistics;
     places_.push_back(place);
   }
-  for (const FusionGroup& group : groups_) {
+  for (const FusionGroup& group : groups_)
     if (group.normalisation) places_[group.row].statistics = places_[*group.normalisation].statistics;
-  }
   for (const LayerPlace& place : places_) layers_.push_back(make_layer(place));
 }
 
@@ -89,9 +88,8 @@ std::int64_t NetworkPass::workspace_bytes() const {
 
 std::vector<Implementation> NetworkPass::implementations() const {
   std::vector<Implementation> all;
-  for (const auto& layer : layers_) {
+  for (const auto& layer : layers_)
     for (Implementation& each : layer->implementations()) all.push_back(std::move(each));
-  }
   return all;
 }
 

@@ -50,9 +50,8 @@ void fill_batch(Plan& plan, ReferenceNetwork& reference, std::uint64_t seed) {
     }
   }
   const auto classes = static_cast<std::uint64_t>(plan.network().classes);
-  for (std::size_t n = 0; n < reference.labels.size(); ++n) {
+  for (std::size_t n = 0; n < reference.labels.size(); ++n)
     reference.labels[n] = static_cast<std::int32_t>(key_of(seed, 0x1abe, n) % classes);
-  }
 }
 
 // One step of the plan, and each row of it once more in the reference.
@@ -127,12 +126,10 @@ class Comparison {
     reference_.backward_row(row);
     if (layer.figures.source >= 0) compare_input_gradient(row);
     const TensorNames names = tensor_names(layer.figures.layer->kind);
-    if (!layer.biases.empty()) {
+    if (!layer.biases.empty())
       add_check(row, names.biases, relative_error(read(layer, names.biases, true), layer.biases_gradient));
-    }
-    if (!layer.weights.empty()) {
+    if (!layer.weights.empty())
       add_check(row, names.weights, relative_error(read(layer, names.weights, true), layer.weights_gradient));
-    }
   }
 
   void compare_input_gradient(std::size_t row) {
@@ -148,9 +145,8 @@ class Comparison {
     // What the ReLU above would stop does not count: it may have been stopped already (plan.hpp).
     Values expected = layer.input_gradient;
     const std::vector<float>& input = outputs_[static_cast<std::size_t>(figures.source)];
-    for (std::size_t i = 0; i < expected.size() && figures.layer->kind != Kind::Add; ++i) {
+    for (std::size_t i = 0; i < expected.size() && figures.layer->kind != Kind::Add; ++i)
       if (input[i] == 0.0F) expected[i] = 0, found[i] = 0;
-    }
     add_check(row, "input activation gradient", relative_error(found, expected));
   }
 
@@ -173,24 +169,21 @@ constexpr std::size_t kPositions = 6;  // sampled in each tensor
 constexpr double kStep = 1e-4;  // error of the formula about step², of rounding 1e-16 / step: both far under 1e-6
 
 void fill(ReferenceNetwork& reference, std::uint64_t seed) {
-  for (std::size_t i = 0; i < reference.image.size(); ++i) {
+  for (std::size_t i = 0; i < reference.image.size(); ++i)
     reference.image[i] = static_cast<double>(uniform(key_of(seed, 1), i));
-  }
   for (std::size_t n = 0; n < reference.labels.size(); ++n) reference.labels[n] = static_cast<std::int32_t>(3 + n);
   for (std::size_t row = 0; row < reference.layers.size(); ++row) {
     ReferenceLayer& layer = reference.layers[row];
     const auto noise = [&](Values& values, std::uint64_t use, double size) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
+      for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = (2 * static_cast<double>(uniform(key_of(seed, use, row), i)) - 1) * size;
-      }
     };
     const double inputs = static_cast<double>(std::max<std::int64_t>(1, layer.figures.weights)) /
                           static_cast<double>(layer.figures.output.channels);
     noise(layer.weights, 2, std::sqrt(3 / inputs));
     noise(layer.biases, 3, 0.1);
-    if (layer.figures.layer->kind == networks::Kind::BatchNormalisation) {
+    if (layer.figures.layer->kind == networks::Kind::BatchNormalisation)
       for (double& scale : layer.weights) scale = 1 + scale / 8;  // near 1, and none is 0
-    }
     for (std::size_t i = 0; i < layer.factor.size(); ++i) {
       const double rate = layer.figures.layer->rate;
       layer.factor[i] = static_cast<double>(uniform(key_of(seed, 4, row), i)) < rate ? 0 : 1 / (1 - rate);
@@ -280,9 +273,8 @@ std::vector<GradientCheck> check_reference(const networks::Network& network, std
     const TensorNames names = tensor_names(layer.figures.layer->kind);
     checks.push_back(
         check_tensor(reference, row + 1, name, "activation gradient", layer.output, computed[row].activation_gradient));
-    if (!layer.biases.empty()) {
+    if (!layer.biases.empty())
       checks.push_back(check_tensor(reference, row, name, names.biases, layer.biases, computed[row].biases_gradient));
-    }
     if (!layer.weights.empty()) {
       checks.push_back(
           check_tensor(reference, row, name, names.weights, layer.weights, computed[row].weights_gradient));

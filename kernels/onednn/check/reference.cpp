@@ -151,9 +151,8 @@ void for_each_pooled(const networks::LayerFigures& figures, std::int64_t batch, 
 template <typename Body>
 void for_each_value(const networks::Shape& shape, std::int64_t batch, const Body& body) {
   const std::int64_t area = shape.height * shape.width;
-  for (std::int64_t i = 0; i < batch * shape.elements(); ++i) {
+  for (std::int64_t i = 0; i < batch * shape.elements(); ++i)
     body(static_cast<std::size_t>(i / area % shape.channels), static_cast<std::size_t>(i));
-  }
 }
 
 /// Divides by the whole window, padding included.
@@ -182,9 +181,8 @@ void reference_normalisation(ReferenceLayer& layer, const Values& input, std::in
     const double off = input[i] - layer.mean[channel];
     variance[channel] += off * off / count;
   });
-  for (std::size_t channel = 0; channel < variance.size(); ++channel) {
+  for (std::size_t channel = 0; channel < variance.size(); ++channel)
     layer.deviation[channel] = std::sqrt(variance[channel] + networks::kNormalisationEpsilon);
-  }
   for_each_value(shape, batch, [&](std::size_t channel, std::size_t i) {
     const double normal = (input[i] - layer.mean[channel]) / layer.deviation[channel];
     layer.output[i] = layer.weights[channel] * normal + layer.biases[channel];
@@ -324,9 +322,8 @@ void ReferenceNetwork::backward_row(std::size_t row) {
   ReferenceLayer& layer = layers[row];
   const Values& source = tensor(layer.figures.source);
   Values activation_gradient = layer.activation_gradient;
-  for (std::size_t i = 0; i < layer.open.size(); ++i) {
+  for (std::size_t i = 0; i < layer.open.size(); ++i)
     if (layer.open[i] == 0) activation_gradient[i] = 0;
-  }
   Values& result = layer.input_gradient;
   clear(result);
   clear(layer.weights_gradient);
@@ -339,9 +336,8 @@ void ReferenceNetwork::backward_row(std::size_t row) {
       reference_dense_backward(layer, source, activation_gradient, batch_);
       break;
     case Kind::MaxPool:
-      for (std::size_t i = 0; i < activation_gradient.size(); ++i) {
+      for (std::size_t i = 0; i < activation_gradient.size(); ++i)
         result[static_cast<std::size_t>(layer.winner[i])] += activation_gradient[i];
-      }
       break;
     case Kind::AveragePool:
       reference_average_pool_backward(layer, activation_gradient, batch_);

@@ -27,11 +27,10 @@ class AddLayer final : public PlannedLayer {
       builder.add_reorder("copy summand", sum, copy);
       sum = copy;
     }
-    if (place_.precision == Precision::F32) {
+    if (place_.precision == Precision::F32)
       add_sum<float>(builder, sum, other);
-    } else {
+    else
       add_sum<Bfloat16>(builder, sum, other);
-    }
     return sum;
   }
 

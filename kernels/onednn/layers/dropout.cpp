@@ -31,11 +31,10 @@ class DropoutLayer final : public PlannedLayer {
     }
     const std::int64_t count = stored_count(input.get_desc());
     passed_ = builder.allocate({{count}, memory::data_type::u8, memory::format_tag::a});
-    if (place_.precision == Precision::F32) {
+    if (place_.precision == Precision::F32)
       add_forward<float>(builder, values, count);
-    } else {
+    else
       add_forward<Bfloat16>(builder, values, count);
-    }
     return values;
   }
 
@@ -45,11 +44,10 @@ class DropoutLayer final : public PlannedLayer {
       result = builder.allocate(place_.input);
       builder.add_reorder("copy activation gradient", activation_gradient, result);
     }
-    if (place_.precision == Precision::F32) {
+    if (place_.precision == Precision::F32)
       add_backward<float>(builder, result);
-    } else {
+    else
       add_backward<Bfloat16>(builder, result);
-    }
     return result;
   }
 

@@ -53,11 +53,10 @@ class PoolLayer final : public PlannedLayer {
       workspace_ = builder.allocate(forward_.query_md(dnnl::query::workspace_md));
       images.emplace_back(DNNL_ARG_WORKSPACE, workspace_);
     }
-    if (forward_slice_) {
+    if (forward_slice_)
       builder.add_slices("forward", forward_slice_, place_.slices, images, {});
-    } else {
+    else
       builder.add_primitive("forward", forward_, images);
-    }
     return result;
   }
 
@@ -68,11 +67,10 @@ class PoolLayer final : public PlannedLayer {
     const memory result = over_input ? input_ : builder.allocate(place_.input);
     std::vector<std::pair<int, memory>> images = {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}};
     if (has_workspace()) images.emplace_back(DNNL_ARG_WORKSPACE, workspace_);
-    if (backward_slice_) {
+    if (backward_slice_)
       builder.add_slices("backward", backward_slice_, place_.slices, images, {});
-    } else {
+    else
       builder.add_primitive("backward", backward_, images);
-    }
     return result;
   }
 

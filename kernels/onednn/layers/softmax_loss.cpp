@@ -37,9 +37,8 @@ float loss_and_gradient(const float* logits, const std::int32_t* labels, const L
   for (std::int64_t n = 0; n < options.count; ++n, logits += classes, activation_gradient += classes) {
     const Row row = measure(logits, classes);
     double target = static_cast<double>(own * logits[labels[n]]);
-    if (options.smoothing > 0) {
+    if (options.smoothing > 0)
       for (std::int64_t i = 0; i < classes; ++i) target += static_cast<double>(everywhere * logits[i]);
-    }
     total += static_cast<double>(std::log(row.sum) + row.largest) - target;
     for (std::int64_t i = 0; i < classes; ++i) {
       const float probability = std::exp(logits[i] - row.largest) / row.sum;

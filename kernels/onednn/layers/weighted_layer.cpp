@@ -85,11 +85,10 @@ dnnl::memory WeightedLayer::bind_data_gradient(Builder& builder, const dnnl::mem
   const dnnl::memory result = builder.allocate(layout_of(primitives_.backward_data, query::diff_src_md));
   const std::vector<std::pair<int, dnnl::memory>> images = {{DNNL_ARG_DIFF_DST, read}, {DNNL_ARG_DIFF_SRC, result}};
   const std::pair<int, dnnl::memory> weights = {DNNL_ARG_WEIGHTS, backward_weights_};
-  if (primitives_.backward_data_slice) {
+  if (primitives_.backward_data_slice)
     builder.add_slices("backward data", primitives_.backward_data_slice, place_.slices, images, {weights}, flops());
-  } else {
+  else
     builder.add_primitive("backward data", primitives_.backward_data, {images[0], images[1], weights}, flops());
-  }
   return result;
 }
 

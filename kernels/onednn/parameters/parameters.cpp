@@ -37,9 +37,8 @@ Parameters::Parameters(const std::vector<ParameterLayout>& layouts, dnnl::engine
     tensors_.push_back({layout, dnnl::memory(layout.desc, engine_, values_ + offset),
                         dnnl::memory(layout.desc, engine_, gradients_ + offset)});
     const std::int64_t end = offset + padded_count(layout.desc);
-    if (stretches_.empty() || stretches_.back().decays != layout.decays) {
+    if (stretches_.empty() || stretches_.back().decays != layout.decays)
       stretches_.push_back({offset, offset, layout.decays});
-    }
     stretches_.back().end = offset = end;
   }
 }
@@ -93,9 +92,8 @@ void Parameters::update_range(const Momentum& rule, std::int64_t begin, std::int
 
 ParameterTensor& Parameters::tensor(const std::string& name) {
   for (std::vector<ParameterTensor>* all : {&tensors_, &running_}) {
-    for (ParameterTensor& tensor : *all) {
+    for (ParameterTensor& tensor : *all)
       if (tensor.layout.name == name) return tensor;
-    }
   }
   throw std::out_of_range("no parameters named " + name);
 }

@@ -101,9 +101,8 @@ void Builder::add_call(const std::string& name, const dnnl::primitive_desc_base&
   auto call = std::make_shared<PrimitiveCall>(descriptor, stream_, arguments);
   operation.run = [call](const StepContext&) { call->run(); };
   operation.implementation = descriptor.impl_info_str();
-  if (operation.slice <= 0) {
+  if (operation.slice <= 0)
     implementations_.push_back({layer_name_, name, operation.implementation, is_reference(operation.implementation)});
-  }
   list_->push_back(std::move(operation));
 }
 
@@ -140,9 +139,8 @@ void Builder::add_loop(const std::string& name, std::initializer_list<dnnl::memo
 
 dnnl::memory Builder::in_layout(const dnnl::memory& from, const dnnl::memory::desc& wanted, const std::string& name) {
   if (from.get_desc() == wanted) return from;
-  for (const Reordering& known : reordered_) {
+  for (const Reordering& known : reordered_)
     if (known.from == from.get() && known.to.get_desc() == wanted) return known.to;
-  }
   const dnnl::memory to = allocate(wanted);
   add_reorder(name, from, to);
   reordered_.push_back({from.get(), to});

@@ -75,14 +75,12 @@ memory join_as(Builder& builder, const memory::desc& layout, const GradientJoin&
   }
   std::iter_swap(parts.begin(), sum);
   const memory result = parts.front().memory;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
+  for (std::size_t i = 1; i < parts.size(); ++i)
     add_sum<T>(builder, result, parts[i].memory, i + 1 == parts.size() ? join.gate : memory());
-  }
   if (parts.size() > 1) return result;
   const std::int64_t slices = can_slice(layout, join.slices) ? join.slices : 1;
-  for (std::int64_t i = 0; i < slices; ++i) {
+  for (std::int64_t i = 0; i < slices; ++i)
     add_gate<T>(builder, builder.slice(result, slices, i), builder.slice(join.gate, slices, i), slices > 1 ? i : -1);
-  }
   return result;
 }
 
@@ -141,9 +139,8 @@ Plan::Plan(const networks::Network& network, std::int64_t batch, Precision preci
       stream_(engine),
       builder_(engine_, stream_, arena_),
       graph_(network) {
-  if (network.layers.back().kind != Kind::Dense) {
+  if (network.layers.back().kind != Kind::Dense)
     throw worker::Unsupported("network " + std::string(network.name) + ": this worker ends networks in a dense layer");
-  }
   plan_layers(layout);
 }
 
@@ -180,9 +177,8 @@ void Plan::plan_layers(Layout layout) {
 
 std::vector<ParameterLayout> Plan::parameter_layouts() const {
   std::vector<ParameterLayout> all;
-  for (const auto& layer : layers_) {
+  for (const auto& layer : layers_)
     for (ParameterLayout& layout : layer->parameter_layouts()) all.push_back(std::move(layout));
-  }
   return all;
 }
 

@@ -22,9 +22,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 // Either sign, a zero among them, few enough digits for 16 bits.
 Values some(std::size_t count, int seed) {
   Values values(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     values[i] = static_cast<float>(static_cast<int>((i * 7 + static_cast<std::size_t>(seed) * 13) % 33) - 16) / 8;
-  }
   return values;
 }
 
@@ -333,9 +332,8 @@ TEST_CASE("momentum and adadelta follow their formulas, and round their copies",
 TEST_CASE("the loops that show what a GPU can do are right, and tell when they are not", "[cuda]") {
   const Things<unsigned> wrong({0U});
   launch_fma(64, 0.5F, 1, {.blocks = 2}, wrong.data(), nullptr);
-  for (const MmaType type : {MmaType::Tf32, MmaType::Bf16, MmaType::F16}) {
+  for (const MmaType type : {MmaType::Tf32, MmaType::Bf16, MmaType::F16})
     launch_mma(type, 64, {.blocks = 2}, wrong.data(), nullptr);
-  }
   const Numbers a(Values(4096), DataType::F32), b(Values(4096), DataType::F32), c(Values(4096), DataType::F32);
   const TriadArrays arrays{.a = a.floats(), .b = b.floats(), .c = c.floats(), .count = 4096};
   launch_fill_triad(arrays, nullptr);

@@ -60,9 +60,8 @@ constexpr Layer kBlock[] = {
 constexpr Network kResidual{.name = "residual", .image = {1, 8, 8}, .classes = 10, .parameters = 0, .layers = kBlock};
 
 const RowPlan& row_of(const NetworkPlan& plan, std::string_view name) {
-  for (const RowPlan& row : plan.rows) {
+  for (const RowPlan& row : plan.rows)
     if (row.figures.layer->name == name) return row;
-  }
   throw std::out_of_range(std::string(name));
 }
 

@@ -44,9 +44,8 @@ json judged(const json& asked) {
   const LearningJudgement start =
       judge_start(starts.at(0), std::span(starts).subspan(1), record_of(asked.at("start")), arithmetic);
   LearningJudgement longer{.learning = Learning::NotJudged, .sentence = "not run"};
-  if (!asked.at("longer").is_null()) {
+  if (!asked.at("longer").is_null())
     longer = judge_longer_run(records_of(asked.at("references")), record_of(asked.at("longer")));
-  }
   return {{"start", shown(start)}, {"longer", shown(longer)}, {"both", shown(joined(start, longer))}};
 }
 

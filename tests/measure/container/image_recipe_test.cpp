@@ -108,9 +108,8 @@ TEST_CASE("each runtime says which kinds of images it can get", "[container]") {
     const auto steps = runtime->acquire(hub, folder.path(), "nocturne/x");
     REQUIRE(steps);
     bool named = false;
-    for (const auto& step : *steps) {
+    for (const auto& step : *steps)
       for (const std::string& word : step) named = named || word.ends_with(hub.reference);
-    }
     CHECK(named);
   }
   const ImageRecipe definition{.name = "x", .title = "", .kind = ImageKind::File, .file = "/x/a.def"};

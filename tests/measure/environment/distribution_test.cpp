@@ -18,9 +18,8 @@ using test::printed_by;
 using test::Wheelhouse;
 
 void needs_programs(std::initializer_list<const char*> programs) {
-  for (const char* program : programs) {
+  for (const char* program : programs)
     if (!find_tool(program)) SKIP("the program " << program << " is not here");
-  }
 }
 
 void write_script(const fs::path& file, const std::string& text) {

@@ -24,9 +24,8 @@ class FixUpFixture {
  public:
   explicit FixUpFixture(const fs::path& below) : folder_(environment() / "lib/python3.9/site-packages" / below) {
     fs::create_directories(folder_);
-    for (const char* program : {"/usr/bin/gcc", "/usr/bin/readelf", "/usr/bin/python3"}) {
+    for (const char* program : {"/usr/bin/gcc", "/usr/bin/readelf", "/usr/bin/python3"})
       if (!fs::exists(program)) SKIP(program << " is not there");
-    }
   }
   [[nodiscard]] fs::path environment() const { return root_.path() / "environment"; }
   [[nodiscard]] const fs::path& folder() const { return folder_; }

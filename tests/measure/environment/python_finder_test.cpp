@@ -44,11 +44,10 @@ TEST_CASE("versions are compared as far as they are written", "[environment][pyt
   for (const char* wrong : {"3.7", "~=3.7", "==3.x", "==", "==3.7.1.2", ",", "==-3", ">=3.6,"}) {
     INFO(wrong);
     const auto result = satisfies(version, wrong);
-    if (std::string_view(wrong) == ">=3.6,") {
+    if (std::string_view(wrong) == ">=3.6,")
       CHECK(result == true);  // a comma at the end is forgiven
-    } else {
+    else
       CHECK_FALSE(result);
-    }
   }
   CHECK(satisfies({.major = 3, .minor = 10}, ">=3.9") == true);  // as numbers, not as text
 }

@@ -89,9 +89,8 @@ TEST_CASE("each shipped recipe can be read, and its worker and fix-ups are there
     INFO(recipe.name);
     CHECK_FALSE(recipe.licence.empty());
     CHECK_FALSE(recipe.title.empty());
-    for (const std::string& fix_up : recipe.fix_ups) {
+    for (const std::string& fix_up : recipe.fix_ups)
       CHECK(fs::exists(root / "measure/environment/fix_ups" / (fix_up + ".py")));
-    }
     if (recipe.kind != RecipeKind::Python) continue;
     CHECK(fs::exists(root / "kernels/python" / recipe.worker));
     std::ifstream worker(root / "kernels/python" / recipe.worker);

@@ -81,18 +81,16 @@ class Wheelhouse {
  private:
   /// One whose pip needs no newer one. Empty: none.
   static std::filesystem::path good_python(const measure::PythonPlaces& among) {
-    for (const auto& python : measure::find_pythons(among)) {
+    for (const auto& python : measure::find_pythons(among))
       if (python.version >= measure::PythonVersion{3, 8, 0}) return python.program;
-    }
     return {};
   }
   /// Asked first, for a machine may have many, and each is asked who it is.
   static measure::PythonPlaces python_on_path() {
     measure::PythonPlaces result;
     std::istringstream folders(std::getenv("PATH"));
-    for (std::string folder; std::getline(folders, folder, ':');) {
+    for (std::string folder; std::getline(folders, folder, ':');)
       result.named.push_back(std::filesystem::path(folder) / "python3");
-    }
     return result;
   }
   /// The Python under another name; the same where it has no pip of its own, or a distribution's.

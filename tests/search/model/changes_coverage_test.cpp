@@ -122,9 +122,8 @@ void count_ruled_out(const Source& source, CampaignDraw& drawn, const ChangeOpti
   for (const PrunedLevel& level : pruning.levels(lattice, starts, random)) {
     double fastest = 1e9;
     space::Random draws(8);
-    for (int i = 0; i < 4000 && lattice.sample(draws, point); ++i) {
+    for (int i = 0; i < 4000 && lattice.sample(draws, point); ++i)
       if (point[level.parameter] == level.level) fastest = std::min(fastest, source.truth(point));
-    }
     counts.ruled_out += 1;
     counts.f32_ruled_out += level.parameter == kPrecision && level.level == 0;
     wrong = wrong || fastest <= best + 1e-9;  // as fast is not ruled out

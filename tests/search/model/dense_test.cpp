@@ -18,9 +18,8 @@ Eigen::MatrixXd positive_matrix(Eigen::Index size, std::uint64_t seed) {
 SquareMatrix upper_of(const Eigen::MatrixXd& a) {
   SquareMatrix result;
   result.resize(static_cast<std::size_t>(a.rows()));
-  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+  for (Eigen::Index i = 0; i < a.rows(); ++i)
     for (Eigen::Index j = i; j < a.rows(); ++j) result.row(static_cast<std::size_t>(i))[j] = a(i, j);
-  }
   return result;
 }
 

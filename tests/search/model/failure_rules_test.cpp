@@ -74,11 +74,10 @@ TEST_CASE("a value, a threshold and two values together are found from a few fai
     std::vector<space::Level> point(5);
     for (int i = 0; i < 200; ++i) {
       REQUIRE(lattice.sample(random, point));
-      if (fails(point)) {
+      if (fails(point))
         CHECK(rules.allows(point) < 0.6);
-      } else {
+      else
         CHECK(rules.allows(point) > 0.3);
-      }
     }
   }
 }

@@ -24,9 +24,8 @@ TEST_CASE("what works is certain until something fails, then ridge regression on
   for (int t = 0; t < 40; ++t) {
     REQUIRE(lattice.sample(random, point));
     const bool is_new = [&] {
-      for (std::size_t i = 0; i < points.size(); ++i) {
+      for (std::size_t i = 0; i < points.size(); ++i)
         if (std::ranges::equal(points[i], point)) return false;
-      }
       return true;
     }();
     if (!is_new) continue;

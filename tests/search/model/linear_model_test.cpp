@@ -19,9 +19,8 @@ namespace {
 space::Space eight_parameters() {
   std::vector<space::ParameterSpec> specs;
   for (int i = 0; i < 4; ++i) specs.push_back(integers("n" + std::to_string(i), 0, 4));
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 4; ++i)
     specs.push_back(choices("c" + std::to_string(i), {std::string("x"), std::string("y"), std::string("z")}));
-  }
   return make_space(specs);
 }
 
@@ -215,17 +214,15 @@ TEST_CASE("one trial told ten times too slow or too fast hardly moves what is pr
   for (const double factor : {10.0, 0.1}) {
     LinearModel clean(lattice, {}), disturbed(lattice, {});
     const auto points = tell_random(clean, lattice, additive, 0.02, 60, 5);
-    for (std::size_t t = 0; t < clean.size(); ++t) {
+    for (std::size_t t = 0; t < clean.size(); ++t)
       disturbed.tell(clean.point(t), clean.log_value(t) + (t == 17 ? std::log(factor) : 0));
-    }
     for (int i = 0; i < 3; ++i) {
       clean.fit();
       disturbed.fit();
     }
     double apart = 0;
-    for (std::size_t t = 0; t < points.size(); ++t) {
+    for (std::size_t t = 0; t < points.size(); ++t)
       apart += std::abs(disturbed.predict(points[t]).log_mean() - clean.predict(points[t]).log_mean()) / 60;
-    }
     INFO("factor " << factor);
     CHECK(apart < 0.08);
     CHECK(disturbed.target().to_log(disturbed.best()) > additive(points[0]) - 2);
@@ -347,9 +344,8 @@ TEST_CASE("what a single trial knows is not lost among hundreds", "[model]") {
                                      static_cast<space::Level>(t / 20)};
   };
   // The latest are the best, so that trial 7 is none of them; nor is it one of those taken evenly (0, 5, 10, …).
-  for (std::size_t t = 0; t < 200; ++t) {
+  for (std::size_t t = 0; t < 200; ++t)
     model.tell(place(t), t == 7 ? std::log(8) : 0.001 * static_cast<double>(200 - t));
-  }
   CHECK(model.predict(place(7)).log_mean() == Approx(std::log(8)).margin(0.3));
   CHECK(model.leave_one_out().size() == 64);
 }

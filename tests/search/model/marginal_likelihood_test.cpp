@@ -82,9 +82,8 @@ TEST_CASE("the marginal likelihood is that of a plain multivariate normal", "[mo
   const Eigen::Index n = 23;
   Eigen::MatrixXd k(n, n);
   for (Eigen::Index s = 0; s < n; ++s) {
-    for (Eigen::Index t = 0; t < n; ++t) {
+    for (Eigen::Index t = 0; t < n; ++t)
       k(s, t) = covariance(problem, scales, static_cast<std::size_t>(s), static_cast<std::size_t>(t));
-    }
     k(s, s) += scales.noise * problem.noise_factors[static_cast<std::size_t>(s)];
   }
   const Eigen::VectorXd y = Eigen::Map<Eigen::VectorXd>(problem.values.data(), n);

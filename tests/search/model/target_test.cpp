@@ -42,9 +42,8 @@ TEST_CASE("expected improvement is that of the formula and of numerical integrat
   CHECK(expected_improvement(1, 2, 1) == Approx(2 / std::sqrt(2 * M_PI)));
   CHECK(expected_improvement(0, 0.01, 1) == Approx(1));
   double sum = 0;
-  for (double z = -8; z < 8; z += 1e-4) {
+  for (double z = -8; z < 8; z += 1e-4)
     sum += std::max(0.0, 0.3 - (0.8 + 0.6 * z)) * std::exp(-z * z / 2) / std::sqrt(2 * M_PI) * 1e-4;
-  }
   CHECK(expected_improvement(0.8, 0.6, 0.3) == Approx(sum).epsilon(1e-4));
 }
 

@@ -43,9 +43,8 @@ TEST_CASE("a published space has its rows, failures, costs and times", "[replay]
   CHECK(rows.times_of(0).size() == 2);
   CHECK(rows.times_of(2).empty());
   CHECK(recorded.space().constraints().size() == 1);
-  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+  for (std::uint32_t row = 0; row < rows.size(); ++row)
     CHECK(recorded.find(recorded.configuration(row)) == search::replay::RecordedSpace::Place{row, 0});
-  }
   CHECK_FALSE(recorded.find(space::Configuration({{"a", std::int64_t{4}}, {"b", std::string("y")}})));
 }
 

@@ -48,11 +48,9 @@ std::vector<std::string> asked_for(CampaignFixture& campaign_fixture) {
   const db::Store store = campaign_fixture.reading();
   std::vector<std::string> lines;
   const auto exchanges = store.exchanges(store.find_campaign("test").value().id);
-  for (const db::Exchange& exchange : exchanges) {
-    if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
+  for (const db::Exchange& exchange : exchanges)
+    if (const auto* ask = std::get_if<db::Ask>(&exchange))
       lines.push_back(ask->strategy + ": " + framework_of(ask->answer.front().configuration));
-    }
-  }
   return lines;
 }
 

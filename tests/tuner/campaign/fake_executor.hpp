@@ -65,12 +65,10 @@ class FakeExecutor final : public tuner::Executor {
                                                                           std::stop_token stop) override {
     prepared.push_back(configuration);
     while_preparing();
-    if (stop.stop_requested()) {
+    if (stop.stop_requested())
       return std::unexpected(tuner::PreparationFailure{space::Outcome::Killed, "interrupted", ""});
-    }
-    if (!can_be_built(configuration)) {
+    if (!can_be_built(configuration))
       return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, failure_reason, "error: -Owhat"});
-    }
     return ready_to_start();
   }
 
@@ -195,19 +193,15 @@ class FakeExecutor final : public tuner::Executor {
                   {.name = "first_step", .wall = 2 * step, .cpu = step, .finished = true}};
     if (plan.request.epochs > 0) {
       steps = 10 * plan.request.epochs;
-      for (std::int64_t epoch = 0; epoch < plan.request.epochs; ++epoch) {
+      for (std::int64_t epoch = 0; epoch < plan.request.epochs; ++epoch)
         run.epochs.push_back({.index = epoch, .wall = 10 * step, .loss = 0.1});
-      }
     }
-    for (std::int64_t index = 1; index <= steps; ++index) {
+    for (std::int64_t index = 1; index <= steps; ++index)
       run.samples.push_back({.first_step = index, .steps = 1, .wall = step, .cpu = step, .data_wait = {}, .loss = 0.5});
-    }
-    if (plan.request.epochs > 0) {
+    if (plan.request.epochs > 0)
       for (space::Sample& sample : run.samples) sample.loss = 0.5 * loss_factor(plan);
-    }
-    if (plan.request.accuracy) {
+    if (plan.request.accuracy)
       run.accuracy = space::Accuracy{.accuracy = accuracy(configuration), .loss = 0.06, .examples = 10000};
-    }
     if (knows_gate) run.ready = {{"gate", true}};
     run.wall = step * (steps + 3);
     return run;

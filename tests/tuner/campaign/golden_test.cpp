@@ -146,9 +146,8 @@ class TapeExecutor final : public tuner::Executor {
       return drawn;
     });
     const auto outcome = space::outcome_from_text(answer.value("outcome", "killed")).value();
-    if (outcome != space::Outcome::Ok) {
+    if (outcome != space::Outcome::Ok)
       return std::unexpected(tuner::PreparationFailure{outcome, answer.value("reason", ""), ""});
-    }
     golden_.prepared.insert(stack);
     tuner::PreparedWorker result;
     result.argv = {"/nowhere/worker"};
@@ -284,9 +283,8 @@ void play(Golden& golden) {
                                       .pythons = [places = pythons.places()] { return places; }});
   const tuner::CampaignSpec spec = spec_of(golden.header, frameworks);
   std::vector<space::Configuration> enqueued;
-  for (const Json& each : golden.header.at("enqueued")) {
+  for (const Json& each : golden.header.at("enqueued"))
     enqueued.push_back(space::Configuration::from_json(each).value());
-  }
   const auto preflight = golden.header.at("preflight").get<bool>();
   const test::TemporaryFolder folder;
   ManualClock clock;
@@ -324,9 +322,8 @@ std::string text_of(const Golden& golden) {
   std::size_t next = 0;
   for (const Json& line : golden.simulated) {
     const std::int64_t trial = line.contains("prepare") ? line["prepare"].value("trial", std::int64_t{-1}) : -1;
-    while (next < golden.asks.size() && golden.asks[next]["ask"]["number"] <= trial) {
+    while (next < golden.asks.size() && golden.asks[next]["ask"]["number"] <= trial)
       text += golden.asks[next++].dump() + "\n";
-    }
     text += line.dump() + "\n";
   }
   for (; next < golden.asks.size(); ++next) text += golden.asks[next].dump() + "\n";

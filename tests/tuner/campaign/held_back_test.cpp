@@ -39,9 +39,7 @@ std::pair<std::size_t, int> runs_of(const CampaignFixture& campaign_fixture, std
   const db::StoredTrial& trial = trials.at(static_cast<std::size_t>(number));
   std::size_t searched = 0;
   const auto detail = store.load_trial(trial.id);
-  for (const auto& run : detail.runs) {
-    searched += run.record.run.purpose == space::Purpose::Search ? 1 : 0;
-  }
+  for (const auto& run : detail.runs) searched += run.record.run.purpose == space::Purpose::Search ? 1 : 0;
   return {searched, trial.trial.estimate.value().runs};
 }
 

@@ -39,9 +39,8 @@ struct CliFixture {
     const test::TemporaryFolder apart;
     const fs::path copy = apart.path() / "copy.db";
     fs::copy_file(file(), copy);
-    for (const char* part : {"-wal", "-shm"}) {
+    for (const char* part : {"-wal", "-shm"})
       if (fs::exists(file().string() + part)) fs::copy_file(file().string() + part, copy.string() + part);
-    }
     return ask(copy, words);
   }
 

@@ -102,11 +102,9 @@ TEST_CASE("a run that a trial has finished is kept when the next one of it is cu
   CHECK(first.trial.estimate.value().runs == 3);
   const auto runs = campaign_fixture.reading().load_trial(first.id).runs;
   std::vector<std::int64_t> seeds;
-  for (const auto& each : runs) {
-    if (each.record.run.outcome == Outcome::Ok && each.record.run.purpose == space::Purpose::Search) {
+  for (const auto& each : runs)
+    if (each.record.run.outcome == Outcome::Ok && each.record.run.purpose == space::Purpose::Search)
       seeds.push_back(each.record.run.seed);
-    }
-  }
   const auto seed = static_cast<std::int64_t>(spec.run.seed);
   CHECK(seeds == std::vector<std::int64_t>{seed, seed + 1, seed + 2});
 }

@@ -167,9 +167,8 @@ TEST_CASE("of too many software stacks some are chosen in which each value occur
   CHECK(stacks.left_out.starts_with("of more than 4096 software stacks"));
   CHECK(stacks.left_out.ends_with("in which each value of each parameter occurs"));
   std::set<std::pair<std::string, std::string>> seen;
-  for (const auto& stack : stacks.stacks) {
+  for (const auto& stack : stacks.stacks)
     for (const auto& [name, value] : stack.values.values()) seen.emplace(name, space::to_text(value));
-  }
   CHECK(seen.size() == 100);
 
   const auto few = tuner::preflight_stacks(spec_of(kRows).space, 3);  // four are known, three allowed: two cover all

@@ -39,9 +39,8 @@ std::vector<db::LevelSummary> levels_of(const std::vector<db::StoredTrial>& tria
     const auto seconds = [&](const db::StoredTrial& trial) { return space::total_time(*trial.trial.parts, epochs); };
     if (ok && (!level->fastest || seconds(each) < seconds(*level->fastest))) level->fastest = each;
   }
-  for (db::LevelSummary& level : levels) {
+  for (db::LevelSummary& level : levels)
     if (level.trained > 0) level.reason.clear();
-  }
   return levels;
 }
 

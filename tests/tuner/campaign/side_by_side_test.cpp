@@ -52,9 +52,8 @@ struct Comparer : SessionFixture<ManualClock> {
   }
   /// The verdict on so many threads against the reference; empty: none.
   [[nodiscard]] std::string verdict_on(std::int64_t threads) const {
-    for (const db::StoredComparison& each : comparisons()) {
+    for (const db::StoredComparison& each : comparisons())
       if (threads_in(each.record.candidate) == threads && !each.verdicts.empty()) return each.verdicts.front().verdict;
-    }
     return {};
   }
 
@@ -98,9 +97,8 @@ TEST_CASE("the undecided are measured up to the most pairs, the decided no furth
   (void)comparer.compare({1, 5, 2}, {.policy = {.pairs = 4, .most_pairs = 8}});
   CHECK(comparer.verdict_on(5) == "undecided");
   CHECK(comparer.verdict_on(2) == "faster");
-  for (const db::StoredComparison& each : comparer.comparisons()) {
+  for (const db::StoredComparison& each : comparer.comparisons())
     CHECK(each.pairs.size() == (threads_in(each.record.candidate) == 5 ? 8 : 4));
-  }
 }
 
 TEST_CASE("a side that does not train is left out and the others are compared", "[compare]") {

@@ -106,9 +106,8 @@ SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigura
 
 SimulatedVerdict play_repetition(const SimulatedCampaign& campaign, std::size_t repeats, EqualConfigurations& noise) {
   std::vector<std::vector<double>> rounds(campaign.configurations + 1);
-  for (std::size_t round = 0; round < repeats; ++round) {
+  for (std::size_t round = 0; round < repeats; ++round)
     for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].push_back(noise.alone() - truth_of(campaign, i));
-  }
   const auto sum = [](const std::vector<double>& values) {
     double total = 0;
     for (const double value : values) total += value;

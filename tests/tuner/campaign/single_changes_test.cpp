@@ -62,19 +62,16 @@ const std::vector<std::string> kExpected = {
 std::vector<std::string> asked_for(CampaignFixture& fixture) {
   const db::Store store = fixture.reading();
   std::vector<std::string> lines;
-  for (const db::Exchange& exchange : store.exchanges(store.find_campaign("test").value().id)) {
-    if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
+  for (const db::Exchange& exchange : store.exchanges(store.find_campaign("test").value().id))
+    if (const auto* ask = std::get_if<db::Ask>(&exchange))
       lines.push_back(ask->strategy + ": " + ask->answer.front().reason);
-    }
-  }
   return lines;
 }
 
 std::vector<std::string> singles_in(const std::vector<std::string>& lines) {
   std::vector<std::string> singles;
-  for (const std::string& line : lines) {
+  for (const std::string& line : lines)
     if (line.starts_with("single change: ")) singles.push_back(line.substr(15, line.rfind(' ') - 15));
-  }
   return singles;
 }
 
@@ -199,9 +196,8 @@ Wish planted_wish() {
 
 double planted(const space::Configuration& configuration) {
   double log_time = 0;
-  for (const auto& [name, gain] : {std::pair("a", 0.20), std::pair("b", 0.10), std::pair("c", 0.05)}) {
+  for (const auto& [name, gain] : {std::pair("a", 0.20), std::pair("b", 0.10), std::pair("c", 0.05)})
     if (*configuration.find(name) == space::Value("on")) log_time += std::log(1 - gain);
-  }
   return log_time;
 }
 
@@ -249,9 +245,8 @@ std::set<std::string> believed_best(const tuner::CampaignSpec& spec, std::uint64
     }
   }
   std::set<std::string> levers;
-  for (const char* name : {"a", "b", "c", "d"}) {
+  for (const char* name : {"a", "b", "c", "d"})
     if (*best.find(name) == space::Value("on")) levers.insert(name);
-  }
   return levers;
 }
 

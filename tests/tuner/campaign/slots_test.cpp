@@ -182,9 +182,8 @@ TEST_CASE("asks and tells of several slots are stored in the order in which they
           40);
     // They did not simply end in the order in which they began.
     std::vector<std::string> tells;
-    for (const std::string& each : sessions.nodes.happened) {
+    for (const std::string& each : sessions.nodes.happened)
       if (each.starts_with("tell")) tells.push_back(each);
-    }
     std::vector<std::string> in_order;
     for (std::size_t i = 0; i < tells.size(); ++i) in_order.push_back(fmt::format("tell {}", i));
     CHECK(tells != in_order);

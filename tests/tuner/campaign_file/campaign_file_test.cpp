@@ -271,9 +271,8 @@ TEST_CASE("files that extend each other in a circle are refused", "[campaign_fil
 
 TEST_CASE("long chains, missing files and folders are refused with a sentence", "[campaign_file]") {
   const Folder folder;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 12; ++i)
     folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
-  }
   const auto found = [&](const fs::path& path) {
     const auto loaded = tuner::load_campaign(path, test::sample_facts());
     REQUIRE(!loaded);

@@ -38,9 +38,8 @@ TEST_CASE("each example of the schema is valid where it stands", "[campaign_file
       }
       if (part.contains("default")) CHECK(tuner::check_against_schema(alone, part["default"]).empty());
     }
-    if (part.is_structured()) {
+    if (part.is_structured())
       for (const auto& inner : part) self(self, inner);
-    }
   };
   check_examples(check_examples, schema);
 }

@@ -190,17 +190,15 @@ TEST_CASE("an example with one byte lost or changed never does worse than being 
   for (std::size_t i = 0; i < text.size(); ++i) {
     for (const char replacement : {'\0', '"', '{', ']', ',', '\\', '9', '\xff'}) {
       std::string changed = text;
-      if (replacement == '\0') {
+      if (replacement == '\0')
         changed.erase(i, 1);
-      } else {
+      else
         changed[i] = replacement;
-      }
       const auto spec = tuner::parse_campaign(changed, "f.json", kShipped, sample_facts());
       if (spec) continue;
       if (spec.error().empty()) FAIL("refused without a problem: " << changed);
-      for (const Problem& problem : spec.error()) {
+      for (const Problem& problem : spec.error())
         if (problem.line == 0 || problem.found.empty()) FAIL(tuner::to_text(problem) << "\n" << changed);
-      }
     }
   }
 }

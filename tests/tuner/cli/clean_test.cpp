@@ -22,9 +22,8 @@ std::map<std::string, std::string> snapshot(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().string();
-    if (entry.is_regular_file() && path.find("nocturne.db") == std::string::npos) {
+    if (entry.is_regular_file() && path.find("nocturne.db") == std::string::npos)
       files[path] = test::read_file(entry.path());
-    }
   }
   return files;
 }
@@ -43,9 +42,7 @@ std::string build(const test::CliFixture& cli, const std::string& flag) {
                                       .flags = {},
                                       .uses = {}},
                                      {.optimisation = "O0"}, {});
-  if (!artifact) {
-    FAIL(artifact.error().reason << artifact.error().log_tail);
-  }
+  if (!artifact) FAIL(artifact.error().reason << artifact.error().log_tail);
   return artifact->key;
 }
 

@@ -43,9 +43,7 @@ db::CampaignRecord campaign_record(const NightOptions& options) {
       {"workload",
        {{"network", "mnist_cnn"}, {"data", "mnist"}, {"optimizer", "adadelta"}, {"training_examples", 10000}}},
       {"objective", {{"minimise", "time"}, {"epochs", {1, 12}}, {"primary", 1}}}};
-  if (options.artifact.empty()) {
-    record.spec["worker"] = {{"command", {"/bin/true", "--quiet"}}};
-  }
+  if (options.artifact.empty()) record.spec["worker"] = {{"command", {"/bin/true", "--quiet"}}};
   for (const char* name : {"batch", "precision", "threads"}) {
     record.parameters.push_back({.name = name,
                                  .stage = space::Stage::Run,
@@ -102,9 +100,8 @@ space::Run run_of(const CliFixture& cli, const NightOptions& options, const Plan
 }
 
 db::TrialResult result_of(const Plan& plan) {
-  if (plan.epoch_s <= 0) {
+  if (plan.epoch_s <= 0)
     return {.outcome = space::Outcome::Crashed, .reason = "signal 11 in phase first_step", .estimate = {}, .parts = {}};
-  }
   return {.outcome = space::Outcome::Ok,
           .reason = "",
           .estimate = space::Estimate{.value = 1 + plan.epoch_s, .standard_error = 0.01, .runs = 1},
@@ -149,9 +146,7 @@ cli::ExitCode CliFixture::nocturne(const std::vector<std::string>& words) {
 
 nlohmann::json CliFixture::json() const {
   auto document = nlohmann::json::parse(out(), nullptr, false);
-  if (document.is_discarded()) {
-    FAIL("not JSON: " << out() << err());
-  }
+  if (document.is_discarded()) FAIL("not JSON: " << out() << err());
   return document;
 }
 
@@ -182,9 +177,7 @@ db::Store fill(const CliFixture& cli, const NightOptions& options, nanoseconds a
       store.finish_trial(trial, result_of(plans[index]), runs);
     }
   }
-  if (options.verdict) {
-    compare_best(store, campaign.id, plans[1], plans[0], options);
-  }
+  if (options.verdict) compare_best(store, campaign.id, plans[1], plans[0], options);
   if (options.finished) {
     store.finish_campaign(campaign.id);
     store.release_campaign(campaign.id);

@@ -104,12 +104,10 @@ TEST_CASE("the version names the commit and the libraries", "[cli]") {
   CHECK_THAT(cli.out(), ContainsSubstring("commit") && ContainsSubstring("SQLite 3."));
   CHECK(cli.nocturne({"--json", "--version"}) == ExitCode::Ok);
   const auto document = cli.json();
-  for (const char* key : {"nocturne", "commit", "compiler", "build_type"}) {
+  for (const char* key : {"nocturne", "commit", "compiler", "build_type"})
     CHECK_FALSE(document.at(key).get<std::string>().empty());
-  }
-  for (const char* library : {"SQLite", "CLI11", "Eigen", "fmt", "nlohmann-json"}) {
+  for (const char* library : {"SQLite", "CLI11", "Eigen", "fmt", "nlohmann-json"})
     CHECK(document.at("libraries").contains(library));
-  }
 }
 
 TEST_CASE("--help and README have the same table of exit codes, and no number has two meanings", "[cli]") {

@@ -17,15 +17,12 @@ space::Trial trial(std::int64_t number, std::int64_t batch, std::optional<bool> 
                       .estimate = {},
                       .parts = {}};
   result.configuration.set("batch", batch);
-  if (xla) {
-    result.configuration.set("xla", *xla);
-  }
+  if (xla) result.configuration.set("xla", *xla);
   result.configuration.set("framework", std::string("one for all"));
-  if (seconds > 0) {
+  if (seconds > 0)
     result.parts = space::Parts{.import = seconds};
-  } else {
+  else
     result.outcome = space::Outcome::Crashed;
-  }
   return result;
 }
 

@@ -56,9 +56,8 @@ class EnvFixture {
   nlohmann::json row(const std::string& name, const char* kind = "environments") {
     REQUIRE(cli.nocturne({"env", "list", "--json"}) == ExitCode::Ok);
     const nlohmann::json document = cli.json();
-    for (const nlohmann::json& each : document.at(kind)) {
+    for (const nlohmann::json& each : document.at(kind))
       if (each.at("name") == name) return each;
-    }
     FAIL("no row " << name);
     return {};
   }

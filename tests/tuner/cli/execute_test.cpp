@@ -143,9 +143,8 @@ std::vector<std::string> campaign_lines(const fs::path& folder, bool elsewhere) 
   for (const db::StoredTrial& trial : store.list_trials({.campaign = session.campaign})) {
     const auto detail = store.load_trial(trial.id);
     std::size_t samples = 0;
-    for (const db::StoredRun& run : detail.runs) {
+    for (const db::StoredRun& run : detail.runs)
       if (run.record.run.purpose == space::Purpose::Search) samples += run.record.run.samples.size();
-    }
     lines.push_back(fmt::format("{} {} {} {} {} samples", trial.trial.number, trial.trial.configuration.canonical(),
                                 space::to_text(trial.trial.outcome), trial.key, samples));
     CHECK(trial.trial.estimate);

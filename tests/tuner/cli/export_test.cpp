@@ -106,9 +106,8 @@ TEST_CASE("what is not proven faster than the default is exported by force alone
   CHECK(cli.nocturne({"export", "--force", "--json"}) == ExitCode::Ok);
   const auto files = cli.json();
   CHECK_THAT(deploy::load_profile(files.at("json").get<std::string>())->forced, ContainsSubstring("-2.0 to"));
-  for (const char* format : {"sh", "env"}) {
+  for (const char* format : {"sh", "env"})
     CHECK_THAT(test::read_file(files.at(format).get<std::string>()), ContainsSubstring("# Exported by force: trial 1"));
-  }
 }
 
 TEST_CASE("export says that the build is gone", "[cli]") {

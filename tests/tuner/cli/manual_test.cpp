@@ -60,9 +60,8 @@ std::vector<std::vector<std::string>> examples_in(const std::string& help) {
   constexpr std::string_view begin = "  nocturne ";
   std::vector<std::vector<std::string>> examples;
   std::istringstream lines(help);
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line);)
     if (line.starts_with(begin)) examples.push_back(words_of(line.substr(begin.size())));
-  }
   return examples;
 }
 

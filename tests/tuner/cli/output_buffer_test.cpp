@@ -24,9 +24,8 @@ using Catch::Matchers::ContainsSubstring;
 using Reader = OutputBuffer::Reader;
 
 TEST_CASE("a terminal is shown our own colours and progress, and the bytes of every other control sequence", "[cli]") {
-  for (const Style style : {Style::Good, Style::Bad, Style::Warning, Style::Faint, Style::Strong}) {
+  for (const Style style : {Style::Good, Style::Bad, Style::Warning, Style::Faint, Style::Strong})
     CHECK(for_terminal(coloured("faster", style, true)) == coloured("faster", style, true));
-  }
   CHECK(for_terminal("\r\x1b[K3 of 4") == "\r\x1b[K3 of 4");
   CHECK(for_terminal("a\tb\n") == "a\tb\n");
   CHECK(for_terminal("\x1b]0;title\a") == "\\x1B]0;title\\x07");
@@ -96,9 +95,8 @@ TEST_CASE("an output that is full for now is waited for", "[cli]") {
   ::fcntl(ends[0], F_SETFL, 0);
   std::size_t arrived = 0;
   std::array<char, 4096> piece;
-  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) > 0;) {
+  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) > 0;)
     arrived += static_cast<std::size_t>(count);
-  }
   ::close(ends[0]);
   int status = -1;
   CHECK(::waitpid(writer, &status, 0) == writer);

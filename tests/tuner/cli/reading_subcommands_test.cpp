@@ -80,9 +80,7 @@ TEST_CASE("list filters, sorts and limits trials", "[cli]") {
     CHECK(cli.nocturne(words) == ExitCode::Ok);
     std::vector<int> result;
     const auto document = cli.json();
-    for (const auto& row : document.at("trials")) {
-      result.push_back(row.at("trial").get<int>());
-    }
+    for (const auto& row : document.at("trials")) result.push_back(row.at("trial").get<int>());
     return result;
   };
   CHECK(numbers({}) == std::vector{0, 1, 2, 3, 4, 5});

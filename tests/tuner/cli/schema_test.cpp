@@ -30,9 +30,8 @@ json empty_answer() {
 }
 
 bool requires_key(const json& schema, const std::string& key) {
-  for (const json& each : schema.at("required")) {
+  for (const json& each : schema.at("required"))
     if (each == key) return true;
-  }
   return false;
 }
 

@@ -21,9 +21,7 @@ cli::Leftover leftover(const std::string& name, std::int64_t age_hours, std::int
 
 std::vector<std::string> chosen(const std::vector<cli::Leftover>& all, const cli::UpkeepRule& rule) {
   std::vector<std::string> names;
-  for (const cli::Leftover& each : cli::choose_leftovers(all, rule, 100 * kHour)) {
-    names.push_back(each.name);
-  }
+  for (const cli::Leftover& each : cli::choose_leftovers(all, rule, 100 * kHour)) names.push_back(each.name);
   return names;
 }
 

@@ -48,11 +48,8 @@ int first_allowed_cpu() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   ::sched_getaffinity(0, sizeof mask, &mask);
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &mask)) {
-      return cpu;
-    }
-  }
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &mask)) return cpu;
   return 0;
 }
 

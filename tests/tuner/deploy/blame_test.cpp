@@ -44,9 +44,8 @@ measure::Comparison pairs_say(double gain, measure::Verdict verdict) {
 }
 
 const deploy::CandidateCause& named(const std::vector<deploy::CandidateCause>& causes, const std::string& name) {
-  for (const auto& each : causes) {
+  for (const auto& each : causes)
     if (each.name == name) return each;
-  }
   FAIL("no candidate cause is called " + name);
   return causes.front();
 }

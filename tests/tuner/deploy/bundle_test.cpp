@@ -109,9 +109,8 @@ TEST_CASE("a bundle brings an environment and its profile to a node without a ne
   // No path of the machine that packed is in it.
   fs::create_directories(house.path() / "look");
   REQUIRE(measure::unpack_archive(packed->file, house.path() / "look"));
-  for (const char* part : {"profile.json", "bundle.json", "contents.json"}) {
+  for (const char* part : {"profile.json", "bundle.json", "contents.json"})
     CHECK_THAT(test::read_file(house.path() / "look" / part), !ContainsSubstring((house.path() / "here").string()));
-  }
 
   fs::remove_all(house.wheels());  // pip finds nothing but what the bundle holds
   fs::create_directories(house.wheels());

@@ -67,9 +67,8 @@ struct ContainerScript {
       plan.argv.emplace_back(std::string_view(name) == "request.json" ? "--request" : "--events");
       plan.argv.push_back((out() / name).string());
     }
-    for (const auto& [name, value] : profile.launch.variables()) {
+    for (const auto& [name, value] : profile.launch.variables())
       if (deploy::is_variable_name(name)) plan.environment[name] = value;
-    }
     tuner::ContainerPlace contained{.runtime = measure::find_container_runtime(profile.container->runtime),
                                     .image = {.name = profile.container->image,
                                               .digest = profile.container->digest,
@@ -94,9 +93,8 @@ std::vector<std::string> words_in(const fs::path& file) {
 
 /// Mounts may stand in another order: sorted by path, and the script's folders have names of their own.
 std::vector<std::string> without_numbers(std::vector<std::string> words) {
-  for (std::string& word : words) {
+  for (std::string& word : words)
     if (const std::size_t at = word.find("nocturne-script-"); at != std::string::npos) word.resize(at + 16);
-  }
   std::ranges::sort(words);
   return words;
 }

@@ -234,9 +234,7 @@ TEST_CASE("the exported script refuses what it cannot do, with a sentence", "[de
 
 TEST_CASE("the exported script binds the worker to the CPUs that were measured", "[deploy]") {
   const auto allowed = test::shell("taskset -cp $$ | sed 's/.*: //; s/[-,].*//'");
-  if (allowed.code != 0 || allowed.output.empty()) {
-    SKIP("taskset is missing");
-  }
+  if (allowed.code != 0 || allowed.output.empty()) SKIP("taskset is missing");
   deploy::Profile profile = test::sample_profile();
   profile.launch.cpus = {std::stoi(allowed.output)};
   ExportedScript exported(profile);

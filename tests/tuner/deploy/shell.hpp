@@ -24,9 +24,8 @@ inline ShellResult shell(const std::string& script) {
   ShellResult result;
   std::array<char, 4096> buffer{};
   std::size_t count = 0;
-  while (pipe != nullptr && (count = ::fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
+  while (pipe != nullptr && (count = ::fread(buffer.data(), 1, buffer.size(), pipe)) > 0)
     result.output.append(buffer.data(), count);
-  }
   const int status = pipe != nullptr ? ::pclose(pipe) : -1;
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
@@ -40,9 +39,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 inline void make_file(const std::filesystem::path& path, const std::string& text, bool executable = false) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
-  if (executable) {
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  }
+  if (executable) std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
 }  // namespace nocturne::test

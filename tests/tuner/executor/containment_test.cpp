@@ -158,9 +158,8 @@ TEST_CASE("of the runs' folder a worker inside sees its own, to write, and that 
   const auto inside = tuner::contained_plan(plan, contained);
   REQUIRE(inside);
   std::vector<std::string> mounts;
-  for (std::size_t i = 0; i + 1 < inside->argv.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < inside->argv.size(); ++i)
     if (inside->argv[i] == "--mount") mounts.push_back(inside->argv[i + 1]);
-  }
   CHECK(mounts == std::vector<std::string>{"type=bind,source=/data/images,target=/data/images,readonly",
                                            "type=bind,source=/data/runs/r0,target=/data/runs/r0,readonly",
                                            "type=bind,source=/data/runs/r1,target=/data/runs/r1"});

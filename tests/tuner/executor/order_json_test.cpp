@@ -177,9 +177,8 @@ tuner::OrderAnswer some_answer(std::uint64_t seed) {
                           .fidelity = trial->trial.fidelity,
                           .key = trial->reservation.key};
   }
-  if (auto* pair = std::get_if<tuner::PairAnswer>(&answer.result)) {
+  if (auto* pair = std::get_if<tuner::PairAnswer>(&answer.result))
     pair->pair.candidate_trial = pair->pair.baseline_trial = 0;
-  }
   return answer;
 }
 
@@ -256,9 +255,8 @@ TEST_CASE("a hostile order is refused with the place and the reason", "[executor
   order.task = tuner::GateOrder{.run = {.deadline = {}, .gate = protocol::GateRequest{.write = "initial-state"}}};
   const json gate = tuner::to_json(order);
   REQUIRE(refusal_of(gate) == "taken");
-  for (const char* path : {"/etc/passwd", "../other", "..", ".", "", "a/b"}) {
+  for (const char* path : {"/etc/passwd", "../other", "..", ".", "", "a/b"})
     CHECK_THAT(with(gate, "/gate/run/gate/write", path), ContainsSubstring("/gate/run/gate/write: must be the name"));
-  }
   order.task = tuner::PreparationOrder{};
   CHECK(refusal_of(tuner::to_json(order)) == "/prepare/ladder: must have a configuration");
   order.task = tuner::PairOrder{.slices = 0};

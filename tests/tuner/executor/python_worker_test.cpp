@@ -71,9 +71,8 @@ TEST_CASE("a campaign may name every parameter that a worker in Python reads", "
     REQUIRE(begin != std::string::npos);
     const std::string choices = text.substr(begin, text.find('}', begin) - begin);
     const std::regex name("\"([a-z_]+)\": \\(");
-    for (std::sregex_iterator found(choices.begin(), choices.end(), name), end; found != end; ++found) {
+    for (std::sregex_iterator found(choices.begin(), choices.end(), name), end; found != end; ++found)
       read.insert((*found)[1]);
-    }
   }
   CHECK(read.size() > 8);
   for (const std::string& name : read) {

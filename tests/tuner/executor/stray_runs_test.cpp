@@ -73,9 +73,8 @@ TEST_CASE("folders that a dead process of this database left and no record names
   fs::create_directory_symlink(folder.runs / "pair-a", folder.runs / "link");
   for (const char* name : {"begun", "old", "full"}) fs::create_directories(folder.runs / name);
   std::ofstream(folder.runs / "full/mine") << "no run of ours";
-  for (const char* name : {"old", "full"}) {
+  for (const char* name : {"old", "full"})
     fs::last_write_time(folder.runs / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  }
   CHECK(tuner::stray_runs(store, folder.runs) ==
         std::vector<fs::path>{folder.runs / "old", folder.runs / "pair-a", folder.runs / "pair-b"});
   CHECK(tuner::remove_stray_runs(store, folder.runs) == 3);

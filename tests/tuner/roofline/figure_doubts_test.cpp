@@ -44,10 +44,8 @@ TEST_CASE("doubtful figures are known by name, each once", "[roofline]") {
   figures["measurements"][0]["doubt"] = "one thread is slow";
   figures["measurements"][4]["doubt"] = "no faster";
   CHECK(tuner::doubted_names(figures) == std::vector<std::string>{"fma_f32", "triad_l2"});
-  for (const json& wrong :
-       {json(), json::array(), json{{"measurements", 3}}, json{{"measurements", {1, {{"a", 2}}}}}}) {
+  for (const json& wrong : {json(), json::array(), json{{"measurements", 3}}, json{{"measurements", {1, {{"a", 2}}}}}})
     CHECK(tuner::doubted_names(wrong).empty());
-  }
 }
 
 TEST_CASE("figures from before doubts were noted are looked at once", "[roofline]") {
@@ -94,9 +92,8 @@ TEST_CASE("only the same figure is replaced: as many threads, and no latency", "
     each["maximum"] = 1e6;
   }
   CHECK(tuner::with_measured_again(test::sample_figures(), again) == test::sample_figures());
-  for (const json& wrong : {json(), json{{"measurements", "many"}}}) {
+  for (const json& wrong : {json(), json{{"measurements", "many"}}})
     CHECK(tuner::with_measured_again(test::sample_figures(), wrong) == test::sample_figures());
-  }
 }
 
 TEST_CASE("measured anew, doubtful figures are settled by those stored before, and only they", "[roofline]") {

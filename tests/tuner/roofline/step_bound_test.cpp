@@ -141,9 +141,8 @@ TEST_CASE("a precision without a peak has no bound, and says so", "[roofline]") 
   // Where a CPU has no instructions for bf16, it computes in f32.
   auto figures = test::sample_figures();
   auto& list = figures["measurements"];
-  for (auto& each : list) {
+  for (auto& each : list)
     if (each["name"] == "fma_bf16") each["absent"] = "this processor has no AVX512_BF16";
-  }
   const auto machine = tuner::MachineFigures::from_json(figures);
   REQUIRE(machine);
   const auto emulated = tuner::step_bound(*network, *machine, {.precision = "bf16", .batch = 100, .threads = 2});

@@ -179,12 +179,10 @@ class SimulatedTrainer final : public tuner::Executor {
     std::mt19937_64 data(request.seed), drops(request.seed + (mistake.empty() ? 7'000'000 : 9'000'000));
     std::normal_distribution<double> normal;
     Network network;
-    for (auto& row : network.first) {
+    for (auto& row : network.first)
       for (double& weight : row) weight = 0.5 * normal(data);
-    }
-    for (auto& row : network.second) {
+    for (auto& row : network.second)
       for (double& weight : row) weight = 0.5 * normal(data);
-    }
     const Network began = network;
     const bool deaf = mistake.starts_with("deaf"), gate = request.gate && !deaf;
     const bool slow = mistake == "tenth_rate" || mistake == "deaf_slow";

@@ -36,9 +36,8 @@ const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& c
 std::optional<space::Accuracy> accuracy_of(const db::Store& store, const db::StoredTrial& trial, std::int64_t epochs) {
   const auto detail = store.load_trial(trial.id);
   std::optional<space::Accuracy> accuracy;
-  for (const db::StoredRun& stored : detail.runs) {
+  for (const db::StoredRun& stored : detail.runs)
     if (trained_for_accuracy(stored.record.run, epochs)) accuracy = stored.record.run.accuracy;
-  }
   return accuracy;
 }
 
@@ -111,9 +110,8 @@ std::map<std::string, double> step_share_of(const db::TrialDetail& detail) {
     const nlohmann::json& said = run.ready["share"];
     if (!said.is_object()) continue;
     runs += 1;
-    for (const char* part : space::kStepParts) {
+    for (const char* part : space::kStepParts)
       if (said.contains(part) && said[part].is_number()) sums[part] += said[part].get<double>();
-    }
   }
   for (auto& [part, sum] : sums) sum /= runs;
   return sums;
@@ -158,19 +156,16 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
       continue;
     }
     answer.verdict.reset();
-    for (const db::VerdictRecord& verdict : comparison.verdicts) {
+    for (const db::VerdictRecord& verdict : comparison.verdicts)
       if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
-    }
     answer.comparison = std::move(comparison);
   }
-  if (answer.comparison && !answer.verdict) {  // a horizon that the campaign does not name: the pairs know it, too
+  if (answer.comparison && !answer.verdict)  // a horizon that the campaign does not name: the pairs know it, too
     answer.verdict = verdict_for(store, answer);
-  }
   if (answer.accuracy_epochs > 0) {
     answer.best_accuracy = accuracy_of(store, *answer.best, answer.accuracy_epochs);
-    if (answer.baseline->trial.outcome == space::Outcome::Ok) {
+    if (answer.baseline->trial.outcome == space::Outcome::Ok)
       answer.baseline_accuracy = accuracy_of(store, *answer.baseline, answer.accuracy_epochs);
-    }
   }
   return with_waits(store, std::move(answer));
 }

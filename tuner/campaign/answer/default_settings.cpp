@@ -66,9 +66,8 @@ std::vector<Change> changes_between(const space::Configuration& from, const spac
     const space::Value* other = to.find(name);
     if (other == nullptr || *other != value) changes.push_back({name, value, copy(other)});
   }
-  for (const auto& [name, value] : to.values()) {
+  for (const auto& [name, value] : to.values())
     if (from.find(name) == nullptr) changes.push_back({name, std::nullopt, value});
-  }
   return changes;
 }
 

@@ -40,9 +40,8 @@ bool is_hardly(const OtherValue& other) {
 
 double most(const Matter& matter) {
   double result = 0;
-  for (const OtherValue& other : matter.others) {
+  for (const OtherValue& other : matter.others)
     if (is_much(other)) result = std::max(result, std::abs(other.change.mean));
-  }
   return result;
 }
 
@@ -65,9 +64,8 @@ std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<spac
   for (const auto& change : search::model::changes_from(learned.times(), learned.lattice(), best, options)) {
     const auto& axis = lattice.axis(change.parameter);
     const std::string& name = lattice.parameter(change.parameter).name;
-    if (result.empty() || result.back().parameter != name) {
+    if (result.empty() || result.back().parameter != name)
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
-    }
     OtherValue other{.value = space::to_text(axis.values[change.level]), .change = change, .measured = {}};
     const auto there = log_time(learned, change.changed);
     const auto pairs = stored_gain(learned.comparisons, lattice.configuration(best),
@@ -108,9 +106,8 @@ void add_ruled_out(LearnedCampaign& learned, const std::vector<space::Level>& be
   std::vector<space::Level> point(lattice.width());
   const auto has = [&point](const search::model::PrunedLevel& each) { return point[each.parameter] == each.level; };
   std::size_t ruled_out = 0, drawn = 0;
-  for (; drawn < kRuledOutDraws && lattice.sample(random, point); ++drawn) {
+  for (; drawn < kRuledOutDraws && lattice.sample(random, point); ++drawn)
     ruled_out += std::ranges::any_of(levels, has) || pruning.pruned(point) ? 1U : 0U;
-  }
   if (drawn > 0) result.ruled_out_share = static_cast<double>(ruled_out) / static_cast<double>(drawn);
 }
 

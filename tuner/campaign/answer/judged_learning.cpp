@@ -8,9 +8,8 @@ using measure::Learning;
 constexpr const char* kKey = "learning";  // of a run's `ready`
 
 Learning learning_of(const std::string& verdict) {
-  for (const Learning each : {Learning::Same, Learning::Other}) {
+  for (const Learning each : {Learning::Same, Learning::Other})
     if (verdict == measure::to_text(each)) return each;
-  }
   return Learning::NotJudged;
 }
 

@@ -64,14 +64,12 @@ Roofline roofline_of(const db::Store& store, const db::CampaignSummary& campaign
                     .step_s = parts->steady_step,
                     .bound = {}};
     auto bound = peaks.bound(row.configuration, row.batch);
-    if (const auto& estimate = stored.trial.estimate; estimate && estimate->value > 0) {
+    if (const auto& estimate = stored.trial.estimate; estimate && estimate->value > 0)
       row.noise = std::max(kLeastNoise, 2 * estimate->standard_error / estimate->value);
-    }
-    if (bound) {
+    if (bound)
       row.bound = *std::move(bound);
-    } else {
+    else
       row.without = bound.error();
-    }
     roofline.rows.push_back(std::move(row));
   }
   std::ranges::stable_sort(roofline.rows, std::ranges::greater(), &RooflineRow::images_a_second);
@@ -86,9 +84,8 @@ std::string doubt_sentence(const Roofline& roofline) {
   const auto beaten = std::ranges::count_if(roofline.rows, &RooflineRow::beats_bound);
   if (beaten == 0) return {};
   double most = 0;
-  for (const RooflineRow& row : roofline.rows) {
+  for (const RooflineRow& row : roofline.rows)
     if (row.beats_bound()) most = std::max(most, row.share() - 1);
-  }
   return fmt::format(
       "{} of {} configurations (marked !) {} faster than the bound, by up to {:.0f} %, which no step can be: the "
       "machine's figures are too low, because it was busy when they were measured. '{}' "
@@ -102,9 +99,8 @@ std::string best_sentence(const Roofline& roofline) {
   const RooflineRow& best = roofline.rows[*roofline.best];
   if (!best.bound) return {};
   const double share = best.share();
-  if (best.beats_bound()) {
+  if (best.beats_bound())
     return fmt::format("The best (trial {}) is faster than its bound ({:.0f} %).", best.trial, 100 * share);
-  }
   return fmt::format(
       "The best (trial {}) runs at {:.0f} % of what its cores could do in {}; at most {:.2f} x is left in its steps.",
       best.trial, 100 * share, precision_of(best), std::max(1.0, 1 / share));

@@ -158,9 +158,8 @@ bool alike(const TradeoffRow& a, const TradeoffRow& b, std::span<const Wish> wis
 }
 
 bool alike(const TradeoffRow& a, const TradeoffRow& b, std::span<const Wish> wishes) {
-  for (std::size_t wish = 0; wish < wishes.size(); ++wish) {
+  for (std::size_t wish = 0; wish < wishes.size(); ++wish)
     if (!alike(a, b, wishes, wish)) return false;
-  }
   return true;
 }
 
@@ -169,11 +168,10 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const TradeoffRow> fro
   for (std::size_t row = 0; row < front.size(); ++row) {
     const auto group =
         std::ranges::find_if(groups, [&](const auto& each) { return alike(front[each.front()], front[row], wishes); });
-    if (group == groups.end()) {
+    if (group == groups.end())
       groups.push_back({row});
-    } else {
+    else
       group->push_back(row);
-    }
   }
   return groups;
 }

@@ -41,9 +41,8 @@ std::string too_many_threads(const space::Configuration& configuration, std::siz
   const space::Value* value = configuration.find("threads");
   const auto* threads = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
   if (threads == nullptr) return "a side does not say how many threads it uses";
-  if (*threads < 1 || *threads > static_cast<std::int64_t>(cpus / 2)) {
+  if (*threads < 1 || *threads > static_cast<std::int64_t>(cpus / 2))
     return fmt::format("a side uses {} of {} CPUs", *threads, cpus);
-  }
   return {};
 }
 
@@ -96,10 +95,8 @@ Comparing Comparing::open(const Session& session, ComparedSide baseline, Compare
   const space::Configuration& of_candidate = opened.candidate_.trial.trial.configuration;
   const auto known = session.store.comparisons(session.campaign);
   for (const db::StoredComparison& stored : known) {
-    if (stored.record.role != role || stored.record.candidate != of_candidate ||
-        stored.record.baseline != of_baseline) {
+    if (stored.record.role != role || stored.record.candidate != of_candidate || stored.record.baseline != of_baseline)
       continue;
-    }
     opened.id_ = stored.id;
     // Goes on as it began: pairs of two ways do not belong into one interval.
     opened.method_ = measure::pair_method_from_text(stored.record.method).value_or(measure::PairMethod::Slices);
@@ -211,9 +208,8 @@ std::string not_together_because(const PairedSide& a, const PairedSide& b, std::
     const double both = static_cast<double>(*a.device_bytes + *b.device_bytes);
     const auto has =
         static_cast<double>(std::max(a.device_memory_bytes.value_or(0), b.device_memory_bytes.value_or(0)));
-    if (has > 0 && both > kUsableOfDevice * has) {
+    if (has > 0 && both > kUsableOfDevice * has)
       return fmt::format("together they need {:.1f} GiB of the GPU's {:.1f}", both / kGibibyte, has / kGibibyte);
-    }
   }
   if (memory_bytes <= 0 || !a.peak_bytes || !b.peak_bytes) return {};
   if (*a.peak_bytes + *b.peak_bytes <= memory_bytes) return {};
@@ -227,9 +223,8 @@ std::string no_duet_because(const PairedSide& a, const PairedSide& b, std::size_
   for (const PairedSide* side : {&a, &b}) {
     if (auto why = too_many_threads(side->configuration, cpus); !why.empty()) return why;
     if (side->contained) return "a side runs in a container";
-    if (!side->launch.cpus.empty() || side->launch.set.contains("OMP_PLACES")) {
+    if (!side->launch.cpus.empty() || side->launch.set.contains("OMP_PLACES"))
       return "a side is bound to CPUs of its own";
-    }
   }
   if (a.device_bytes && b.device_bytes) return "both compute on the GPU";
   return not_together_because(a, b, memory_bytes);
@@ -238,14 +233,12 @@ std::string no_duet_because(const PairedSide& a, const PairedSide& b, std::size_
 PairMethodChoice choose_pair_method(const VerifySettings& verify, const PairedSide& a, const PairedSide& b,
                                     std::size_t cpus, std::int64_t memory_bytes) {
   if (verify.method != PairMethod::Sequential) {
-    if (const auto why = not_together_because(a, b, memory_bytes); !why.empty()) {
+    if (const auto why = not_together_because(a, b, memory_bytes); !why.empty())
       return fall_back(verify, PairMethod::Sequential, why);
-    }
   }
   if (verify.method == PairMethod::Duet) {
-    if (const auto why = no_duet_because(a, b, cpus, memory_bytes); !why.empty()) {
+    if (const auto why = no_duet_because(a, b, cpus, memory_bytes); !why.empty())
       return fall_back(verify, PairMethod::Slices, why);
-    }
   }
   return {.method = verify.method, .estimator = verify.estimator, .instead = {}};
 }

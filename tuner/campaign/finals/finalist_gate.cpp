@@ -54,9 +54,8 @@ bool knows_gate(const db::TrialDetail& detail) {
 /// The last that holds; null: none.
 const space::Run* find_run(const db::TrialDetail& detail, const std::function<bool(const space::Run&)>& holds) {
   const space::Run* found = nullptr;
-  for (const db::StoredRun& stored : detail.runs) {
+  for (const db::StoredRun& stored : detail.runs)
     if (holds(stored.record.run)) found = &stored.record.run;
-  }
   return found;
 }
 
@@ -113,18 +112,16 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Sche
                         *prepared, owner.id);
     if (!answer) return nullptr;
     made.run = std::move(answer->run.run);
-    if (made.run.outcome != space::Outcome::Ok) {
+    if (made.run.outcome != space::Outcome::Ok)
       made.why_none = fmt::format("the reference ended as {}: {}", space::to_text(made.run.outcome), made.run.reason);
-    }
     made.initial = (std::filesystem::path(made.run.folder) / name).string();
   }
   return &references_.emplace(schedule.batch, std::move(made)).first->second;
 }
 
 Admission FinalistGate::admits_changed(const db::StoredTrial& trial) {
-  if (session_.spec.worker.own.levers.empty()) {
+  if (session_.spec.worker.own.levers.empty())
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
-  }
   if (!learning_.concerns(trial)) return Admission::Admitted;
   const auto judged = learning_.judge(trial);
   if (!judged) return Admission::Interrupted;
@@ -168,9 +165,8 @@ Admission FinalistGate::admits(const db::StoredTrial& trial) {
   // reason.
   if (run.outcome == space::Outcome::Diverged) return refuse(trial, "without dropout, " + run.reason);
   // A crash or a full disk says nothing about what it computes.
-  if (run.outcome != space::Outcome::Ok) {
+  if (run.outcome != space::Outcome::Ok)
     return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
-  }
   if (!answer->verdict) return let_through(trial, answer->why_none);
   if (!answer->verdict->agrees) return refuse(trial, answer->verdict->sentence);
   log(db::Level::Info,
@@ -232,9 +228,8 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
   if (!prepared) return unprepared(prepared.error());
   // What an earlier campaign of this workload trained costs nothing.
   const auto known = known_epochs(batch, std::max(wanted, kBandSeeds), prepared->artifact);
-  if (wanted == 0 && known.size() < measure::kFewestReferences) {
+  if (wanted == 0 && known.size() < measure::kFewestReferences)
     return no_band("no time is kept for its epochs (verify.gate.seeds)");
-  }
   // The reference may be many times slower than what was found; the deadline is for hangs.
   const double slower = std::max(space::total_time(*baseline.trial.parts, 1), space::total_time(*trial.trial.parts, 1));
   const auto deadline = std::max<std::chrono::nanoseconds>(
@@ -264,9 +259,8 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
 Admission FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline) {
   const VerifySettings& verify = session_.spec.verify;
   if (!verify.gate.on || verify.accuracy_epochs == 0) return Admission::Admitted;
-  if (session_.spec.workload.data.starts_with("synthetic")) {
+  if (session_.spec.workload.data.starts_with("synthetic"))
     return let_through(trial, "synthetic data teach nothing, so that neither accuracy nor losses say anything");
-  }
   const auto detail = session_.store.load_trial(trial.id);
   const auto is_epoch = [&](const space::Run& run) { return trained_for_accuracy(run, verify.accuracy_epochs); };
   const space::Run* epoch = find_run(detail, is_epoch);

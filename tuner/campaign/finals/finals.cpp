@@ -115,9 +115,7 @@ bool Finals::may_choose(int refused) const {
 
 bool Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best) {
   bool complete = true;
-  if (best.id != baseline.id) {
-    complete = verify(baseline, best);
-  }
+  if (best.id != baseline.id) complete = verify(baseline, best);
   if (session_.spec.verify.accuracy_epochs > 0) {
     for (const auto& [trial, who] : {std::pair{&best, "best"}, std::pair{&baseline, "default"}}) {
       const auto trained = accuracy(*trial, who);
@@ -289,9 +287,8 @@ bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
   const std::int64_t epochs = session_.spec.verify.accuracy_epochs;
   const auto detail = session_.store.load_trial(trial.id);
   // An epoch may take an hour: one that an earlier session trained is not trained again.
-  for (const db::StoredRun& stored : detail.runs) {
+  for (const db::StoredRun& stored : detail.runs)
     if (trained_for_accuracy(stored.record.run, epochs)) return true;
-  }
   if (session_.interruption.requested()) return false;
   const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {

@@ -26,17 +26,15 @@ bool is_judged(const space::Configuration& configuration, const std::string& nam
 }
 
 space::Configuration without_levers(const Session& session, space::Configuration configuration) {
-  for (const auto& [name, lever] : levers_of(session)) {
+  for (const auto& [name, lever] : levers_of(session))
     if (is_judged(configuration, name, lever)) configuration.set(name, space::Value(std::string(measure::kAsScript)));
-  }
   return configuration;
 }
 
 measure::Arithmetic arithmetic_of(const Session& session, const space::Configuration& configuration) {
-  for (const auto& [name, lever] : levers_of(session)) {
+  for (const auto& [name, lever] : levers_of(session))
     if (lever.changes.contains("precision") && is_judged(configuration, name, lever))
       return measure::Arithmetic::Precision;
-  }
   return measure::Arithmetic::Rounding;
 }
 
@@ -67,9 +65,8 @@ std::optional<LearningGate::Recording> LearningGate::record(const space::Configu
   if (answer.end != OrderEnd::Finished) return std::nullopt;
   space::Run& run = answer.run.run;
   auto record = measure::read_learning(measure::read_run_json(run.folder, kLearningFile, kLargestRecordBytes));
-  if (run.outcome != space::Outcome::Ok) {
+  if (run.outcome != space::Outcome::Ok)
     record = std::unexpected(fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
-  }
   return Recording{.record = std::move(record), .run = std::move(run)};
 }
 
@@ -80,19 +77,16 @@ const LearningGate::References* LearningGate::references(const space::Configurat
     auto made = record(configuration, learning, seed);
     if (!made) return false;
     session_.store.add_run(owner, {.run = made->run, .fingerprint = session_.fingerprint.identity()});
-    if (made->record) {
+    if (made->record)
       records.push_back(*std::move(made->record));
-    } else {
+    else
       known.why_none = "the script unchanged: " + made->record.error();
-    }
     return true;
   };
-  while (known.why_none.empty() && known.starts.size() < measure::kReferenceStarts) {
+  while (known.why_none.empty() && known.starts.size() < measure::kReferenceStarts)
     if (!add(RunOrder::Learning::Start, kFirstSeed, known.starts)) return nullptr;
-  }
-  while (longer && known.why_none.empty() && known.longer.size() < measure::kLearningReferences) {
+  while (longer && known.why_none.empty() && known.longer.size() < measure::kLearningReferences)
     if (!add(RunOrder::Learning::Longer, kFirstSeed + 1 + known.longer.size(), known.longer)) return nullptr;
-  }
   return &known;
 }
 

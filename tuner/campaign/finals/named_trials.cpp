@@ -39,9 +39,8 @@ db::CampaignRecord NamedTrials::record(bool fresh) {
     record.strategy = before->strategy;
     record.seed = before->seed;
     was_finished_ = before->finished_unix_ns.has_value();
-    if (unverified) {  // the next one who comes verifies
+    if (unverified)  // the next one who comes verifies
       record.fingerprint = session_.store.load_fingerprint(before->fingerprint);
-    }
   } else if (spec.strategy.history && !fresh) {
     record.history = choose_history(
         session_.store, {.document = spec.document, .fingerprint_key = session_.fingerprint.key()}, spec.space);
@@ -71,9 +70,8 @@ void NamedTrials::open(bool fresh) {
 }
 
 void NamedTrials::close() {
-  if (was_finished_) {  // opening it took that mark away
+  if (was_finished_)  // opening it took that mark away
     session_.store.finish_campaign(session_.campaign);
-  }
   session_.store.release_campaign(session_.campaign);
 }
 
@@ -84,9 +82,8 @@ std::optional<db::StoredTrial> NamedTrials::known(const space::Configuration& co
                                             .configuration = configuration.identity(),
                                             .limit = {}});
   std::optional<db::StoredTrial> found;
-  for (db::StoredTrial& each : trials) {
+  for (db::StoredTrial& each : trials)
     if (!found || found->trial.outcome != space::Outcome::Ok) found = std::move(each);
-  }
   return found;
 }
 

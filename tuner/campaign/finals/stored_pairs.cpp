@@ -56,11 +56,10 @@ StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& com
     const auto parts =
         measure::pair_parts({.run = baseline_run.record.run, .schedule = baseline, .slices = baseline_slices},
                             {.run = candidate_run.record.run, .schedule = candidate, .slices = candidate_slices});
-    if (parts) {
+    if (parts)
       result.pairs.push_back(*parts);
-    } else {
+    else
       result.unusable.push_back(fmt::format("pair {} cannot be judged: {}", pair.index, parts.error()));
-    }
   }
   return result;
 }

@@ -39,11 +39,10 @@ void train_epochs(Session& session, const db::StoredTrial& trial, const WholeEpo
     const auto answer = run_here(session, order, *prepared, trial.id);
     const space::Run& finished = answer.run.run;
     if (finished.id.empty()) return;
-    if (finished.outcome == space::Outcome::Ok) {
+    if (finished.outcome == space::Outcome::Ok)
       ++result.runs;
-    } else if (!session.interruption.requested()) {
+    else if (!session.interruption.requested())
       session.observer.note(fmt::format("{}: {}", space::to_text(finished.outcome), finished.reason));
-    }
   }
 }
 
@@ -55,11 +54,10 @@ WholeEpochsResult train_whole_epochs(Session& session, const space::Configuratio
   trials.open();
   const auto trial = trials.trial_of(configuration);
   WholeEpochsResult result;
-  if (session.spec.workload.is_synthetic()) {
+  if (session.spec.workload.is_synthetic())
     session.observer.note("synthetic images have no epoch of their own: none is trained whole");
-  } else if (trial && trial->trial.outcome == space::Outcome::Ok && trial->trial.parts) {
+  else if (trial && trial->trial.outcome == space::Outcome::Ok && trial->trial.parts)
     train_epochs(session, *trial, settings, result);
-  }
   result.interrupted = session.interruption.requested();
   trials.close();
   return result;

@@ -77,9 +77,8 @@ std::optional<Heartbeat> heartbeat_from_json(const json& document) {
   take_field(document, "campaign", heartbeat.campaign);
   take_field(document, "generation", heartbeat.generation);
   take_field(document, "file", heartbeat.file);
-  if (const auto process = document.find("process"); process != document.end() && process->is_object()) {
+  if (const auto process = document.find("process"); process != document.end() && process->is_object())
     heartbeat.process = process_from_json(*process);
-  }
   take_field(document, "began_unix_ns", heartbeat.began_unix_ns);
   take_field(document, "written_unix_ns", heartbeat.written_unix_ns);
   take_field(document, "written_steady_ns", heartbeat.written_steady_ns);
@@ -90,9 +89,8 @@ std::optional<Heartbeat> heartbeat_from_json(const json& document) {
   take_field(document, "since_steady_ns", heartbeat.since_steady_ns);
   take_field(document, "overdue_ns", heartbeat.overdue_ns);
   take_field(document, "trial", heartbeat.trial);
-  if (const auto found = document.find("configuration"); found != document.end() && found->is_object()) {
+  if (const auto found = document.find("configuration"); found != document.end() && found->is_object())
     heartbeat.configuration = *found;
-  }
   take_field(document, "finished", heartbeat.finished);
   take_field(document, "failed", heartbeat.failed);
   take_field(document, "last_trial", heartbeat.last_trial);
@@ -129,9 +127,8 @@ std::optional<Heartbeat> read_heartbeat(const std::filesystem::path& file) {
   std::string text;
   std::array<char, 4096> buffer;
   ssize_t count = 0;
-  while (text.size() <= kLargestHeartbeat && (count = ::read(descriptor, buffer.data(), buffer.size())) > 0) {
+  while (text.size() <= kLargestHeartbeat && (count = ::read(descriptor, buffer.data(), buffer.size())) > 0)
     text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
   ::close(descriptor);
   if (count != 0) return std::nullopt;
   return heartbeat_from_json(json::parse(text, nullptr, false));

@@ -138,9 +138,8 @@ void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const
   if (progress.best && progress.best->estimate) {
     beat_.best_trial = progress.best->number;
     beat_.best_seconds = progress.best->estimate->value;
-    if (progress.baseline && progress.baseline->estimate && *beat_.best_seconds > 0) {
+    if (progress.baseline && progress.baseline->estimate && *beat_.best_seconds > 0)
       beat_.ratio = progress.baseline->estimate->value / *beat_.best_seconds;
-    }
   }
   beat_.expected_end_unix_ns.reset();
   if (progress.left) beat_.expected_end_unix_ns = wall_ns_of(clock_) + progress.left->count();

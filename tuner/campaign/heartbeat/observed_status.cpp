@@ -67,9 +67,8 @@ std::string_view to_text(Condition condition) {
 Condition condition_of(const ObservedStatus& observed_status) {
   const auto& heartbeat = observed_status.heartbeat;
   const bool speaks = heartbeat && !heartbeat->ended() && observed_status.writer != db::Life::Dead;
-  if (observed_status.owner_pid && !(speaks && heartbeat->process.pid == *observed_status.owner_pid)) {
+  if (observed_status.owner_pid && !(speaks && heartbeat->process.pid == *observed_status.owner_pid))
     return Condition::Running;  // it has not spoken yet, or could not write
-  }
   if (!observed_status.owner_pid && observed_status.finished_unix_ns) return Condition::Finished;
   if (speaks) {
     if (observed_status.stopped) return Condition::Stopped;
@@ -93,9 +92,8 @@ ObservedStatus look_at(const std::filesystem::path& database, const db::Campaign
     observed_status.writer = db::life_of(observed_status.heartbeat->process);
     observed_status.stopped = observed_status.writer == db::Life::Alive &&
                               db::state_of_process(observed_status.heartbeat->process.pid) == 'T';
-    if (observed_status.writer == db::Life::Alive && !observed_status.heartbeat->ended()) {
+    if (observed_status.writer == db::Life::Alive && !observed_status.heartbeat->ended())
       observed_status.supervisor = supervisor_of(observed_status.heartbeat->process.pid);
-    }
   }
   observed_status.steady_ns = std::chrono::steady_clock::now().time_since_epoch().count();
   if (observed_status.heartbeat) look_across_machines(observed_status);

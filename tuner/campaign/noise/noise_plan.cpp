@@ -45,11 +45,9 @@ const NoiseRow* chosen_row(const NoiseFloor& floor, const VerifySettings& verify
 /// Between-process sd, for processes that run one after the other.
 double process_sd_of(const NoiseFloor& floor) {
   double process_sd = 0;
-  for (const NoiseRow& row : floor.rows) {
-    if (row.method == measure::PairMethod::Sequential && row.estimator == StepEstimator::Median) {
+  for (const NoiseRow& row : floor.rows)
+    if (row.method == measure::PairMethod::Sequential && row.estimator == StepEstimator::Median)
       process_sd = row.noise.sd / std::numbers::sqrt2;
-    }
-  }
   return process_sd;
 }
 
@@ -92,9 +90,8 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
   assert(!floor.rows.empty());
   NoisePlan plan{.verify = verify, .repeats = repeats, .process_sd = process_sd_of(floor)};
   plan.verify.known_costs.clear();
-  for (const NoiseRow& each : floor.rows) {
+  for (const NoiseRow& each : floor.rows)
     plan.verify.known_costs.push_back({.method = each.method, .estimator = each.estimator, .cost = cost_of(each)});
-  }
   const NoiseRow* chosen = chosen_row(floor, verify, wishes);
   if (chosen == nullptr) {
     plan.sentence =
@@ -124,9 +121,8 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
   }
   plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
   const double least = measure::resolution_percent(sd, plan.verify.most_pairs);
-  if (is_open("margin_percent") && least > verify.margin_percent) {
+  if (is_open("margin_percent") && least > verify.margin_percent)
     plan.verify.margin_percent = std::min(50.0, std::ceil(least * 10) / 10);
-  }
   if (is_open("repeats") && plan.process_sd > kSmallProcessSd) plan.repeats = std::max(repeats, kContenderRuns);
   plan.resolution_percent = measure::resolution_percent(sd, plan.verify.pairs);
 
@@ -179,12 +175,10 @@ void apply_plan(const NoisePlan& plan, CampaignSpec& spec) {
 
 std::set<std::string, std::less<>> fixed_by_file(const nlohmann::json& document) {
   std::set<std::string, std::less<>> fixed;
-  if (const auto verify = document.find("verify"); verify != document.end() && verify->is_object()) {
+  if (const auto verify = document.find("verify"); verify != document.end() && verify->is_object())
     for (const auto& [key, value] : verify->items()) fixed.insert(key);
-  }
-  if (const auto run = document.find("run"); run != document.end() && run->is_object() && run->contains("repeats")) {
+  if (const auto run = document.find("run"); run != document.end() && run->is_object() && run->contains("repeats"))
     fixed.insert("repeats");
-  }
   return fixed;
 }
 

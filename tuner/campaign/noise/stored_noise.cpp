@@ -55,15 +55,13 @@ KnownNoise known_noise(const db::Store& store, const CampaignSpec& spec, const s
     if (!then) continue;
     const auto differences = then->differences(fingerprint);
     if (!differences.empty()) {
-      if (known.set_aside.empty()) {
+      if (known.set_aside.empty())
         known.set_aside = "the noise that was measured before is set aside: " + change_words(differences);
-      }
       continue;
     }
     NoiseFloor floor;
-    for (const db::NoiseFigure& figure : record.figures) {
+    for (const db::NoiseFigure& figure : record.figures)
       if (const auto row = noise_row(figure)) floor.rows.push_back(*row);
-    }
     if (floor.rows.empty()) continue;
     return KnownNoise{.floor = std::move(floor), .set_aside = {}};
   }

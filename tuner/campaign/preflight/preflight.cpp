@@ -36,11 +36,10 @@ class StackFinder {
     const std::string batch = roles_of(space).batch;
     for (std::size_t i = 0; i < lattice_.width(); ++i) {
       const space::Parameter& parameter = lattice_.parameter(i);
-      if (parameter.stage <= space::Stage::Build) {
+      if (parameter.stage <= space::Stage::Build)
         prepared_.push_back(i);
-      } else if (parameter.name == batch && !lattice_.axis(i).numbers.empty()) {
+      else if (parameter.name == batch && !lattice_.axis(i).numbers.empty())
         batch_ = i;
-      }
     }
   }
 
@@ -147,9 +146,8 @@ class StackFinder {
     for (;;) {
       offer(point);
       std::size_t digit = 0;
-      while (digit < prepared_.size() && ++point[prepared_[digit]] == lattice_.axis(prepared_[digit]).levels) {
+      while (digit < prepared_.size() && ++point[prepared_[digit]] == lattice_.axis(prepared_[digit]).levels)
         point[prepared_[digit++]] = 0;
-      }
       if (digit == prepared_.size()) return;
     }
   }

@@ -102,11 +102,8 @@ std::optional<db::Store> open_known_database(const Context& context) {
 
 db::CampaignSummary choose_campaign(const Context& context, const db::Store& store, const CampaignChoice& choice) {
   if (choice.name.empty()) {
-    for (const db::CampaignSummary& campaign : store.list_campaigns()) {
-      if (!choice.generation || campaign.generation == *choice.generation) {
-        return campaign;
-      }
-    }
+    for (const db::CampaignSummary& campaign : store.list_campaigns())
+      if (!choice.generation || campaign.generation == *choice.generation) return campaign;
     refuse(context, ExitCode::NotFound,
            fmt::format("there is no campaign in {}; '{}' begins one", context.database().string(),
                        tuner::command_text({"tune", "FILE"})));

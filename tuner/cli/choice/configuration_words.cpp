@@ -18,9 +18,8 @@ std::optional<space::Value> value_of(const space::Parameter& parameter, const st
     if (number.is_number()) return parameter.round(number.get<double>());
     return std::nullopt;
   }
-  for (std::uint64_t i = 0; i < parameter.size(); ++i) {
+  for (std::uint64_t i = 0; i < parameter.size(); ++i)
     if (auto value = parameter.value(i); space::to_text(value) == text) return value;
-  }
   return std::nullopt;
 }
 

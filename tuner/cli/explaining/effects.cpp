@@ -37,21 +37,15 @@ struct LogSum {
 
 void compare_matched(std::span<const space::Trial> trials, double epochs, ParameterEffect& effect) {
   std::map<std::string, double> with_default;  // the rest of a configuration → T with the default's value
-  for (const space::Trial& trial : trials) {
-    if (is_measured(trial) && value_of(trial.configuration, effect.parameter) == effect.default_value) {
+  for (const space::Trial& trial : trials)
+    if (is_measured(trial) && value_of(trial.configuration, effect.parameter) == effect.default_value)
       with_default[canonical_without(trial.configuration, effect.parameter)] = space::total_time(*trial.parts, epochs);
-    }
-  }
   std::map<OptionalValue, LogSum> ratios;
   for (const space::Trial& trial : trials) {
     const OptionalValue value = value_of(trial.configuration, effect.parameter);
-    if (!is_measured(trial) || value == effect.default_value) {
-      continue;
-    }
+    if (!is_measured(trial) || value == effect.default_value) continue;
     const auto found = with_default.find(canonical_without(trial.configuration, effect.parameter));
-    if (found != with_default.end()) {
-      ratios[value].add(space::total_time(*trial.parts, epochs) / found->second);
-    }
+    if (found != with_default.end()) ratios[value].add(space::total_time(*trial.parts, epochs) / found->second);
   }
   for (ValueEffect& each : effect.values) {
     if (const auto found = ratios.find(each.value); found != ratios.end()) {
@@ -93,19 +87,13 @@ std::vector<ParameterEffect> effects_of(std::span<const space::Trial> trials, do
   std::set<std::string> parameters;
   space::Configuration defaults;
   for (const space::Trial& trial : trials) {
-    if (trial.number == 0) {
-      defaults = trial.configuration;
-    }
-    for (const auto& [name, value] : trial.configuration.values()) {
-      parameters.insert(name);
-    }
+    if (trial.number == 0) defaults = trial.configuration;
+    for (const auto& [name, value] : trial.configuration.values()) parameters.insert(name);
   }
   std::vector<ParameterEffect> effects;
   for (const std::string& parameter : parameters) {
     ParameterEffect effect = effect_of(parameter, trials, epochs, defaults);
-    if (effect.values.size() > 1) {
-      effects.push_back(std::move(effect));
-    }
+    if (effect.values.size() > 1) effects.push_back(std::move(effect));
   }
   return effects;
 }

@@ -32,9 +32,8 @@ std::optional<std::int64_t> number_of(std::string_view word) {
 
 const space::Trial* best_of(const tuner::LearnedCampaign& learned) {
   const space::Trial* best = nullptr;
-  for (const auto& each : learned.trials) {
+  for (const auto& each : learned.trials)
     if (each.estimate && (best == nullptr || each.estimate->value < best->estimate->value)) best = &each;
-  }
   return best;
 }
 
@@ -147,9 +146,8 @@ void add_horizons(tuner::LearnedCampaign& learned, space::Point point, Explanati
 /// What differs from the default, from which a configuration on the command line begins.
 std::string assignment_text(const Configuration& base, const Configuration& configuration) {
   std::string text;
-  for (const tuner::Change& change : tuner::changes_between(base, configuration)) {
+  for (const tuner::Change& change : tuner::changes_between(base, configuration))
     if (change.to) text += (text.empty() ? "" : ",") + change.parameter + "=" + space::to_text(*change.to);
-  }
   return text;
 }
 
@@ -171,9 +169,7 @@ void print_prediction(std::ostream& out, const tuner::LearnedCampaign& learned, 
     out << fmt::format("  {}: {}, {} to {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),
                        seconds_of(each.log_mean), seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic));
   }
-  if (explanation.works < 0.95) {
-    out << fmt::format("  works with a probability of {:.0f} %\n", 100 * explanation.works);
-  }
+  if (explanation.works < 0.95) out << fmt::format("  works with a probability of {:.0f} %\n", 100 * explanation.works);
 }
 
 void print_terms(std::ostream& out, const Explanation& explanation) {
@@ -244,10 +240,9 @@ std::expected<Explanation, std::string> explain(tuner::LearnedCampaign& learned,
   explanation.history = history_text(learned, *point);
   add_horizons(learned, *point, explanation);
   explanation.margin = learned.search->margin(explanation.configuration);
-  for (const auto& level : learned.search->pruned_levels()) {
+  for (const auto& level : learned.search->pruned_levels())
     if ((*point)[level.parameter] == level.level && explanation.pruned_level.empty())
       explanation.pruned_level = search::model::to_text(level, learned.lattice(), learned.search->horizons());
-  }
   if (const auto* best = best_of(learned)) {
     explanation.best = std::log(best->estimate->value);
     add_terms(learned, *best, explanation);

@@ -144,9 +144,8 @@ tuner::CampaignSpec spec_or_refuse(const Context& context,
 std::expected<space::Configuration, WordError> configuration_of_word(const Context& context, const db::Store* store,
                                                                      const CampaignSource& source,
                                                                      const std::string& word) {
-  if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
+  if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos)
     return configuration_of_trial(store, source, word);
-  }
   if (word == "best") return best_configuration(store, source);
   if (word == "default") return default_configuration(store, source);
   if (word.find('=') != std::string::npos) {

@@ -83,9 +83,8 @@ std::expected<db::MachineFiguresRecord, std::string> measure_this_machine(const 
       .key = tuner::figures_key(fingerprint),
       .fields = tuner::figure_fields(fingerprint),
       .figures = earlier ? tuner::settled_by_earlier(*std::move(figures), earlier->figures) : *std::move(figures)};
-  if (const auto read = tuner::MachineFigures::from_json(record.figures, record.fields); !read) {
+  if (const auto read = tuner::MachineFigures::from_json(record.figures, record.fields); !read)
     return std::unexpected(read.error());
-  }
   store.save_machine_figures(record);
   return store.machine_figures(record.key).value_or(record);
 }

@@ -73,9 +73,8 @@ measure::SweepReport MeasurementContext::open_store(const std::filesystem::path&
 }
 
 void MeasurementContext::listen(SignalRules rules, tuner::DefaultSettings defaults) {
-  if (!rules.say) {
+  if (!rules.say)
     rules.say = [this](const std::string& sentence) { *context_.err << '\n' + sentence + '\n' << std::flush; };
-  }
   signals_.emplace(interruption_, std::move(rules));
   display_.emplace(context_, &signals_->hung_up(), std::move(defaults));
 }
@@ -125,9 +124,8 @@ std::string missing_supervisor() {
 }
 
 void prepare_to_run(const Context& context) {
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+  if (const std::string missing = missing_supervisor(); !missing.empty())
     refuse(context, ExitCode::Unavailable, missing);
-  }
   value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
 }
 

@@ -42,9 +42,8 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string_view text = *entry;
     if (!variables.contains(std::string(text.substr(0, text.find('='))))) entries.emplace_back(text);
   }
-  for (const auto& [name, value] : variables) {
+  for (const auto& [name, value] : variables)
     if (!value.empty()) entries.push_back(name + "=" + value);
-  }
   return entries;
 }
 
@@ -166,18 +165,15 @@ std::expected<void, std::string> run_program(const std::string& program, const s
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> entries = environment_with(variables);
   pid_t pid = -1;
-  if (const int error = spawn_program(program, pointers_to(words).data(), pointers_to(entries).data(), pid);
-      error != 0) {
+  if (const int error = spawn_program(program, pointers_to(words).data(), pointers_to(entries).data(), pid); error != 0)
     return std::unexpected(fmt::format("{} could not be started: {}", program, std::strerror(error)));
-  }
   if (!ends_within(pid, patience)) {
     return std::unexpected(fmt::format("{} (process {}) still runs after {} s and is left to itself", program, pid,
                                        std::chrono::ceil<std::chrono::seconds>(patience).count()));
   }
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0) {
+  while (::waitpid(pid, &status, 0) < 0)
     if (errno != EINTR) return std::unexpected(fmt::format("{}: {}", program, std::strerror(errno)));
-  }
   if (WIFSIGNALED(status)) return std::unexpected(fmt::format("{} was ended by signal {}", program, WTERMSIG(status)));
   if (WEXITSTATUS(status) == 0) return {};
   return std::unexpected(fmt::format("{} ended with exit code {}", program, WEXITSTATUS(status)));

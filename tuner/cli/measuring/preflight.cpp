@@ -67,11 +67,10 @@ ExitCode report_preflight(const Context& context, const db::Store& store, const 
   const auto campaign = std::ranges::find(campaigns, result.campaign, &db::CampaignSummary::id);
   if (campaign == campaigns.end() || !result.preflight) return ExitCode::NotFound;
   const auto records = store.preflights(result.campaign);
-  if (context.json) {
+  if (context.json)
     print_json(context, "tune-preflight", preflight_json(*campaign, records, *result.preflight));
-  } else {
+  else
     print_preflight(context, records, *result.preflight);
-  }
   return result.preflight->failed_stacks > 0 ? ExitCode::PreflightFailed : ExitCode::Ok;
 }
 

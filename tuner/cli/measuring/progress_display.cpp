@@ -126,11 +126,10 @@ void ProgressDisplay::running(std::int64_t number, const space::Configuration& c
 
 void ProgressDisplay::progress(const measure::RunProgress& progress) {
   std::string text = fmt::format("{}  {}", progress_, doing_);
-  if (!progress.phase.empty()) {
+  if (!progress.phase.empty())
     text += fmt::format(" [{}]", progress.phase);
-  } else if (progress.steps > 0) {
+  else if (progress.steps > 0)
     text += fmt::format(" [step {}]", progress.steps);
-  }
   status(text);
 }
 
@@ -168,9 +167,8 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   }
   const double minutes = std::chrono::duration<double, std::ratio<60>>(progress.elapsed).count();
   if (minutes > 0.05) progress_ += fmt::format(", {:.1f} trials/min", static_cast<double>(progress.finished) / minutes);
-  if (progress.left) {
+  if (progress.left)
     progress_ += ", " + seconds_text(std::max(0.0, std::chrono::duration<double>(*progress.left).count())) + " left";
-  }
 }
 
 void ProgressDisplay::choosing(std::int64_t finalists) {

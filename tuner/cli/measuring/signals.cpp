@@ -89,13 +89,12 @@ void SignalWatch::State::listen() {
     unsigned char signal = 0;
     if (::read(pipe[0], &signal, 1) != 1) continue;
     if (signal == 0) return;
-    if (signal == SIGHUP) {
+    if (signal == SIGHUP)
       hang_up();
-    } else if (signal == SIGTSTP) {
+    else if (signal == SIGTSTP)
       stop_soon();
-    } else {
+    else
       end(signal);
-    }
   }
 }
 
@@ -145,9 +144,8 @@ void SignalWatch::State::stop_if_at_rest() {
       interruption.wait_until_at_rest(milliseconds(0)) || (waited >= kThought && !interruption.in_flight());
   if (!may_stop) {
     // Stopped now it would keep the machine's slot, and perhaps a worker, for as long as nobody continues it.
-    if (waited >= kSilence && !std::exchange(said_why_not_yet, true)) {
+    if (waited >= kSilence && !std::exchange(said_why_not_yet, true))
       say("Not stopped yet: what is in flight takes long to end; Ctrl-C ends the campaign instead.");
-    }
     return;
   }
   to_stop_since.reset();

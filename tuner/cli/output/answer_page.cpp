@@ -230,9 +230,8 @@ std::string page_scope(const tuner::Answer& answer) {
 
 std::string gain_sentence(const tuner::Answer& answer) {
   if (!answer.best) return "no configuration has trained yet";
-  if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok) {
+  if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok)
     return "the default configuration did not train, so there is nothing to compare with";
-  }
   if (answer.best->id == answer.baseline->id) return "the default configuration is the best of those tried";
   if (!answer.verdict) {
     const double ratio = space::total_time(*answer.baseline->trial.parts, answer.objective.primary) /
@@ -244,14 +243,12 @@ std::string gain_sentence(const tuner::Answer& answer) {
   const std::string numbers = fmt::format("{:+.1f} %, {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain,
                                           tuner::gain_percent(verdict.log_ratio_high),
                                           tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
-  if (verdict.verdict == "faster") {
+  if (verdict.verdict == "faster")
     return fmt::format("{:.2f} times as fast as the default ({})", 1 + gain / 100, numbers);
-  }
   // The default costs nothing to explain or to keep, so a tie goes to it.
   if (verdict.verdict == "same") return fmt::format("as fast as the default ({}): keep the default", numbers);
-  if (verdict.verdict == "slower") {
+  if (verdict.verdict == "slower")
     return fmt::format("slower than the default when measured again ({}): keep the default", numbers);
-  }
   return fmt::format("undecided against the default ({})", numbers);
 }
 
@@ -285,9 +282,8 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   print_own_command(context, answer);
   print_data_wait(out, answer);
   print_step_share(out, answer);
-  if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1) {
+  if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1)
     print_ranking(context, campaign, *answer.ranking);
-  }
   print_failures(context, answer);
 }
 
@@ -352,11 +348,10 @@ std::vector<FailureGroup> grouped(std::span<const db::StoredTrial> failures) {
       // By the whole reason: a hundred trials that fail alike are one finding.
       return group.outcome == trial.outcome && group.reason == trial.reason;
     });
-    if (same != groups.end()) {
+    if (same != groups.end())
       same->trials.push_back(trial.number);
-    } else {
+    else
       groups.push_back({.outcome = trial.outcome, .reason = trial.reason, .trials = {trial.number}});
-    }
   }
   return groups;
 }

@@ -78,9 +78,8 @@ class FactTable {
  private:
   static std::vector<Column> columns(const ComparisonPage& page) {
     std::vector<Column> columns = {{""}};
-    for (std::size_t i = 0; i < page.sides.size(); ++i) {
+    for (std::size_t i = 0; i < page.sides.size(); ++i)
       columns.push_back({std::string(1, static_cast<char>('A' + i)) + (i == 0 ? " (reference)" : "")});
-    }
     return columns;
   }
   const ComparisonPage& page_;

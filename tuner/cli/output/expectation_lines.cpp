@@ -34,11 +34,10 @@ std::string ruled_out_text(const std::vector<tuner::Matters::RuledOut>& values) 
   std::string text;
   const std::string* last = nullptr;
   for (const auto& [parameter, value] : values) {
-    if (last != nullptr && *last == parameter) {
+    if (last != nullptr && *last == parameter)
       text += ", " + value;
-    } else {
+    else
       text += fmt::format("{}{} {}", last == nullptr ? "" : "; ", parameter, value);
-    }
     last = &parameter;
   }
   return text;
@@ -77,9 +76,8 @@ void print_matters(const Context& context, const tuner::Matters& matters) {
 
 nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
   nlohmann::json result = nlohmann::json::array();
-  for (const tuner::Matter& matter : list) {
+  for (const tuner::Matter& matter : list)
     result.push_back({{"parameter", matter.parameter}, {"best", matter.value}, {"others", values_json(matter.others)}});
-  }
   return result;
 }
 
@@ -117,9 +115,8 @@ nlohmann::json values_json(std::span<const tuner::OtherValue> values) {
 nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
   if (!matters) return nullptr;
   nlohmann::json ruled_out = nlohmann::json::array();
-  for (const auto& [parameter, value] : matters->ruled_out) {
+  for (const auto& [parameter, value] : matters->ruled_out)
     ruled_out.push_back({{"parameter", parameter}, {"value", value}});
-  }
   return {{"confidence", tuner::kPageConfidence}, {"much", list_json(matters->much)},
           {"hardly", list_json(matters->hardly)}, {"unsure", list_json(matters->unsure)},
           {"ruled_out", std::move(ruled_out)},    {"ruled_out_share", matters->ruled_out_share}};

@@ -49,29 +49,15 @@ std::string_view code(Style style) {
 
 std::string seconds_text(double seconds) {
   const double size = std::abs(seconds);
-  if (!std::isfinite(seconds)) {
-    return "unknown";
-  }
-  if (seconds == 0) {
-    return "0 s";
-  }
-  if (size < 1e-6) {
-    return three_digits(seconds * 1e9) + " ns";
-  }
-  if (size < 1e-3) {
-    return three_digits(seconds * 1e6) + " µs";
-  }
-  if (size < 0.9995) {
-    return three_digits(seconds * 1e3) + " ms";
-  }
-  if (size < 119.5) {
-    return three_digits(seconds) + " s";
-  }
+  if (!std::isfinite(seconds)) return "unknown";
+  if (seconds == 0) return "0 s";
+  if (size < 1e-6) return three_digits(seconds * 1e9) + " ns";
+  if (size < 1e-3) return three_digits(seconds * 1e6) + " µs";
+  if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
+  if (size < 119.5) return three_digits(seconds) + " s";
   const auto whole = static_cast<std::int64_t>(std::llround(size));
   const std::string_view sign = seconds < 0 ? "-" : "";
-  if (whole < 3600) {
-    return fmt::format("{}{} min {:02} s", sign, whole / 60, whole % 60);
-  }
+  if (whole < 3600) return fmt::format("{}{} min {:02} s", sign, whole / 60, whole % 60);
   const std::int64_t minutes = (whole + 30) / 60;
   return fmt::format("{}{} h {:02} min", sign, minutes / 60, minutes % 60);
 }
@@ -82,9 +68,7 @@ std::string nanoseconds_text(std::chrono::nanoseconds duration) {
 
 std::string seconds_with_error(double seconds, double standard_error) {
   constexpr double kLeastShare = 1e-4;  // a smaller error is none to a reader, and would ask for digits by the dozen
-  if (!std::isfinite(standard_error) || standard_error <= kLeastShare * std::abs(seconds)) {
-    return seconds_text(seconds);
-  }
+  if (!std::isfinite(standard_error) || standard_error <= kLeastShare * std::abs(seconds)) return seconds_text(seconds);
   struct Unit {
     double scale;
     std::string_view name;
@@ -123,9 +107,7 @@ std::string utc_text(std::int64_t unix_ns) {
 }
 
 std::string sparkline(std::span<const double> values, std::size_t width) {
-  if (values.empty() || width == 0) {
-    return "";
-  }
+  if (values.empty() || width == 0) return "";
   const std::size_t cells = std::min(width, values.size());
   std::vector<double> means(cells, std::numeric_limits<double>::quiet_NaN());
   double low = std::numeric_limits<double>::infinity();
@@ -167,15 +149,11 @@ std::size_t display_width(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, std::size_t width) {
-  if (display_width(text) <= width) {
-    return std::string(text);
-  }
+  if (display_width(text) <= width) return std::string(text);
   std::string kept;
   std::size_t characters = 0;
   for (const char byte : text) {
-    if ((static_cast<unsigned char>(byte) & 0xC0U) != 0x80U && ++characters >= width) {
-      break;
-    }
+    if ((static_cast<unsigned char>(byte) & 0xC0U) != 0x80U && ++characters >= width) break;
     kept += byte;
   }
   return kept + "…";
@@ -202,16 +180,12 @@ std::string printable(std::string_view text) {
 std::string one_line(std::string_view text) {
   std::string line = printable(text);
   std::ranges::replace_if(line, [](char byte) { return byte == '\n' || byte == '\t'; }, ' ');
-  while (line.ends_with(' ')) {
-    line.pop_back();
-  }
+  while (line.ends_with(' ')) line.pop_back();
   return line;
 }
 
 std::string coloured(std::string_view text, Style style, bool enabled) {
-  if (!enabled || style == Style::Plain || text.empty()) {
-    return std::string(text);
-  }
+  if (!enabled || style == Style::Plain || text.empty()) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code(style), text);
 }
 

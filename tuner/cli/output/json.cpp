@@ -30,9 +30,8 @@ std::optional<json> parsed_source(std::string_view name) {
 
 /// Says in full what the sources leave out: all keys are there, and no others.
 void complete(json& schema) {
-  if (schema.is_array()) {
+  if (schema.is_array())
     for (json& each : schema) complete(each);
-  }
   if (!schema.is_object()) return;
   if (schema.contains("properties")) {
     const json optional = schema.value("optional", json::array());
@@ -46,9 +45,8 @@ void complete(json& schema) {
     schema.emplace("additionalProperties", false);
     schema.emplace("required", std::move(required));
   }
-  for (const char* key : {"items", "additionalProperties"}) {
+  for (const char* key : {"items", "additionalProperties"})
     if (schema.contains(key)) complete(schema.at(key));
-  }
 }
 
 /// Copies the definitions that `part` refers to, and those that they refer to.
@@ -115,9 +113,8 @@ std::vector<std::string> deviations(const json& document) {
   const auto schema = document_schema(name);
   if (!schema) return {fmt::format("/schema: there is no document '{}'", name)};
   std::vector<std::string> found;
-  for (const tuner::Verdict& verdict : tuner::judge(*schema, document)) {
+  for (const tuner::Verdict& verdict : tuner::judge(*schema, document))
     found.push_back(verdict.pointer + ": " + verdict.words);
-  }
   return found;
 }
 

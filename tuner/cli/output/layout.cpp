@@ -128,9 +128,8 @@ std::string laid_out_example(std::string_view line, std::size_t leading, std::si
   const auto gap = line.find("  ", leading);
   const std::string indent(leading, ' ');
   std::string text = indent + broken_command(line.substr(leading, gap - leading), leading, width);
-  if (gap != std::string_view::npos) {
+  if (gap != std::string_view::npos)
     text += '\n' + laid_out(indent + "    " + std::string(without_spaces_before(line.substr(gap))), width);
-  }
   return text;
 }
 
@@ -138,9 +137,8 @@ std::string laid_out_line(std::string_view line, std::size_t width) {
   if (columns_of(line) <= width) return std::string(line);
   const Hanging hanging = hanging_of(line, width);
   const std::size_t leading = std::min(line.find_first_not_of(' '), line.size());
-  if (leading > 0 && hanging.from == leading && line.substr(leading).starts_with(kProgram)) {
+  if (leading > 0 && hanging.from == leading && line.substr(leading).starts_with(kProgram))
     return laid_out_example(line, leading, width);
-  }
   std::string text;
   std::size_t from = hanging.from, room = width;
   while (columns_of(line) > room) {
@@ -328,9 +326,8 @@ void print_line(const Context& context, const std::string& heading, const std::s
   constexpr std::size_t kIndent = 10;
   const std::size_t width = context.columns;
   const auto lines = wrapped(sentence, width > 2 * kIndent ? width - kIndent : sentence.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
+  for (std::size_t i = 0; i < lines.size(); ++i)
     *context.out << fmt::format("{:<{}}{}\n", i == 0 ? heading : "", kIndent, lines[i]);
-  }
 }
 
 void print_command(const Context& context, std::string_view heading, std::string_view command) {

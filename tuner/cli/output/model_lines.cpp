@@ -21,9 +21,8 @@ std::string bytes_of(double bytes) {
 /// "12,345"
 std::string with_commas(std::int64_t number) {
   auto digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
     digits.insert(static_cast<std::size_t>(at), ",");
-  }
   return digits;
 }
 

@@ -131,9 +131,8 @@ void print_effects(std::ostream& out, const ModelPage& page) {
     }
     out << fmt::format("{} ({:.0f} % of what varies; default {})\n", effect.parameter, 100 * effect.share,
                        effect.reference);
-    for (const auto& each : effect.values) {
+    for (const auto& each : effect.values)
       out << fmt::format("  {}={}: {}\n", effect.parameter, each.value, change_text(each, effect.reference));
-    }
   }
   if (!none.empty()) out << "No effect seen on average: " << none << '\n';
 }
@@ -191,11 +190,10 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   std::size_t one_batch = 0;
   for (const auto& each : page.memory) {
     const bool says_little = !each.line && each.out_of_memory == 0;
-    if (says_little && page.memory.size() > kMemoryLines) {
+    if (says_little && page.memory.size() > kMemoryLines)
       ++one_batch;
-    } else {
+    else
       out << "memory: " << to_text(each) << '\n';
-    }
   }
   if (one_batch > 0)
     out << fmt::format("memory: {} groups more with one batch size only (--json has them)\n", one_batch);

@@ -48,10 +48,9 @@ void for_each_row(const CalibrationPage& page, const Rows& visit) {
 /// Calibration: two groups of columns, one for each model.
 void print_coverage(const Context& context, const CalibrationPage& page) {
   std::vector<Column> columns = {{"within 90 %, %"}};
-  for (const char* model : {"prune", "report"}) {
+  for (const char* model : {"prune", "report"})
     for (const auto budget : page.table.budgets)
       columns.push_back({fmt::format("{} @{}", model, budget), Align::Right});
-  }
   columns.push_back({fmt::format("faster @{}", page.table.budgets.back()), Align::Right});
   Table table(columns);
   for_each_row(page, [&](const std::string& name, const CalibrationRow& row) {
@@ -156,9 +155,8 @@ std::vector<Cell> random_row(const std::vector<replay::Cell>& cells, std::vector
 
 void add_scores(std::vector<Cell>& row, const replay::Score& score, const replay::Score& score_100, double milliseconds,
                 bool judged) {
-  for (const double each : {score_100.exact, score.exact, score.published}) {
+  for (const double each : {score_100.exact, score.exact, score.published})
     row.emplace_back(judged ? fmt::format("{:+.3f}", each) : "–");
-  }
   row.emplace_back(fmt::format("{:.3f}", milliseconds));
 }
 
@@ -222,9 +220,8 @@ void print_summaries(const Context& context, const ScoreboardPage& page) {
 json scores_json(const replay::Score& score_100, const replay::Score& score, std::size_t cap, bool judged) {
   auto list = json::array();
   if (!judged) return list;
-  for (const auto& [at, each] : {std::pair(std::size_t{100}, score_100), std::pair(cap, score)}) {
+  for (const auto& [at, each] : {std::pair(std::size_t{100}, score_100), std::pair(cap, score)})
     list.push_back({{"cap", at}, {"exact", each.exact}, {"published", each.published}});
-  }
   return list;
 }
 

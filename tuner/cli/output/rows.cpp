@@ -132,16 +132,13 @@ json run_row(const db::StoredRun& stored, bool samples) {
 
 std::string settings_line(const space::Configuration& configuration) {
   std::string line;
-  for (const auto& [name, value] : configuration.values()) {
+  for (const auto& [name, value] : configuration.values())
     line += fmt::format("{}{}={}", line.empty() ? "" : " ", name, space::to_text(value));
-  }
   return line;
 }
 
 std::string json_text(const json& value) {
-  if (value.is_string()) {
-    return value.get<std::string>();
-  }
+  if (value.is_string()) return value.get<std::string>();
   return value.is_null() ? "" : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -20,9 +20,8 @@ constexpr std::size_t kNamed = 10;  // files
 
 std::string labelled(std::string_view label, const std::string& text) {
   std::string lines;
-  for (const std::string& line : wrapped(printable(text), kWidth - kLabel - 2)) {
+  for (const std::string& line : wrapped(printable(text), kWidth - kLabel - 2))
     lines += fmt::format("  {:<{}}{}\n", lines.empty() ? label : "", kLabel, line);
-  }
   return lines;
 }
 
@@ -33,9 +32,8 @@ std::string framework_name(const tuner::SeenTraining& training) {
                                                                                     {"mxnet", "MXNet"},
                                                                                     {"paddle", "Paddle"}}};
   std::string name = training.framework;
-  for (const auto& [key, shown] : kNames) {
+  for (const auto& [key, shown] : kNames)
     if (training.framework == key) name = shown;
-  }
   if (!training.framework_version.empty()) name += " " + training.framework_version;
   if (training.device == "cpu") name += " on the processor";
   if (training.device == "cuda") name += " on the GPU";
@@ -84,16 +82,14 @@ std::string files_text(const tuner::WrittenFiles& files) {
 }  // namespace
 
 std::string seen_training_text(const tuner::CommandProbe& seen, double trial_seconds, double budget_seconds) {
-  if (!seen.training || seen.training->framework.empty()) {
+  if (!seen.training || seen.training->framework.empty())
     return seen.files ? labelled("files", files_text(*seen.files)) : std::string();
-  }
   const tuner::SeenTraining& training = *seen.training;
   std::string text = labelled("training", framework_name(training)) + labelled("a step", step_text(training));
   if (!training.share.empty()) text += labelled("its time", share_text(training));
   std::vector<std::string> levers, learnt;
-  for (const tuner::SeenLever& each : training.levers) {
+  for (const tuner::SeenLever& each : training.levers)
     (each.lever.changes == measure::kChangesLearning ? learnt : levers).push_back(each.name);
-  }
   if (!levers.empty()) text += labelled("levers", fmt::format("{}", fmt::join(levers, ", ")));
   if (!learnt.empty()) text += labelled("and with", fmt::format("--allow batch: {}", fmt::join(learnt, ", ")));
   std::vector<std::string> refused;

@@ -20,9 +20,8 @@ void shrink(std::vector<std::size_t>& widths, std::size_t available, const std::
   for (const std::size_t each : widths) sum += each;
   for (; sum > available; --sum) {
     std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
+    for (std::size_t i = 0; i < widths.size(); ++i)
       if (widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
-    }
     if (widest == widths.size()) return;
     --widths[widest];
   }
@@ -33,12 +32,9 @@ void shrink(std::vector<std::size_t>& widths, std::size_t available, const std::
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void Table::add(std::vector<Cell> cells) {
-  if (cells.size() != columns_.size()) {
+  if (cells.size() != columns_.size())
     throw std::logic_error("a row of a table has as many cells as the table has columns");
-  }
-  for (Cell& cell : cells) {
-    cell.text = one_line(cell.text);
-  }
+  for (Cell& cell : cells) cell.text = one_line(cell.text);
   rows_.push_back(std::move(cells));
 }
 
@@ -82,11 +78,10 @@ void Table::print_line(std::ostream& out, bool colour, const std::vector<Cell>& 
     const std::size_t shown_width = display_width(cells[i].text);
     const std::string padding(widths[i] > shown_width ? widths[i] - shown_width : 0, ' ');
     const std::string painted = coloured(cells[i].text, cells[i].style, colour);
-    if (columns_[i].align == Align::Right) {
+    if (columns_[i].align == Align::Right)
       text += padding + painted;
-    } else {
+    else
       text += last ? painted : painted + padding;  // no spaces at the end of a line
-    }
     if (!last) text += kGap;
   }
   text.erase(text.find_last_not_of(' ') + 1);  // empty cells at the end
@@ -107,9 +102,8 @@ void Table::print(const Context& context) const {
     }
     for (std::size_t n = 0; n < height; ++n) {
       std::vector<Cell> shown;
-      for (std::size_t i = 0; i < cells.size(); ++i) {
+      for (std::size_t i = 0; i < cells.size(); ++i)
         shown.emplace_back(n < lines[i].size() ? lines[i][n] : std::string(), cells[i].style);
-      }
       print_line(out, colour, shown, widths);
     }
   };

@@ -63,9 +63,7 @@ deploy::ApplyMachine this_machine() {
 }
 
 fs::path training_folder(const ApplyOptions& options, const deploy::Profile& profile) {
-  if (!options.output.empty()) {
-    return fs::absolute(options.output).lexically_normal();
-  }
+  if (!options.output.empty()) return fs::absolute(options.output).lexically_normal();
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fs::current_path() /
          fmt::format("{}-{:%Y%m%dT%H%M%S}-{}", deploy::file_stem(profile.campaign), fmt::localtime(now), ::getpid());
@@ -89,16 +87,12 @@ std::expected<void, std::string> prepare_training(const deploy::ApplyPlan& plan,
   std::error_code ignored;
   fs::remove(plan.working_folder / "events.jsonl", ignored);  // of an earlier training in the same folder
   auto written = space::write_file(plan.working_folder / "request.json", protocol::to_json(request).dump(2) + "\n");
-  if (written) {
-    *context.err << "results: " << (plan.working_folder / "events.jsonl").string() << '\n';
-  }
+  if (written) *context.err << "results: " << (plan.working_folder / "events.jsonl").string() << '\n';
   return written;
 }
 
 void print_sentences(std::ostream& err, std::string_view kind, const std::vector<std::string>& sentences) {
-  for (const std::string& sentence : sentences) {
-    err << "nocturne: " << kind << ": " << one_line(sentence) << '\n';
-  }
+  for (const std::string& sentence : sentences) err << "nocturne: " << kind << ": " << one_line(sentence) << '\n';
 }
 
 protocol::Request requested_training(const ApplyOptions& options, const deploy::Profile& profile) {
@@ -111,9 +105,7 @@ protocol::Request requested_training(const ApplyOptions& options, const deploy::
     request.epochs = 0;
     request.accuracy = false;
   }
-  if (!options.data_set.empty()) {
-    request.data_folder = fs::absolute(options.data_set).lexically_normal().string();
-  }
+  if (!options.data_set.empty()) request.data_folder = fs::absolute(options.data_set).lexically_normal().string();
   return request;
 }
 
@@ -166,11 +158,9 @@ ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& pro
   // Another command runs where the user stands; the one that was tuned where it was tuned.
   const std::string folder = given ? "" : profile.training.own_command.value("folder", "");
   deploy::ApplyPlan plan = deploy::plan_command(profile, *words, folder, machine, options.force);
-  if (given) {
-    for (const std::string& missing : deploy::missing_options(profile, *words)) {
+  if (given)
+    for (const std::string& missing : deploy::missing_options(profile, *words))
       plan.warnings.push_back("it was measured with " + missing + ", which this command does not have");
-    }
-  }
   if (const auto said = say_plan(options, plan, context)) return *said;
   return execute(context, plan);
 }
@@ -202,11 +192,10 @@ std::optional<ExitCode> make_first(const ApplyOptions& options, deploy::Profile&
   }
   if (options.dry_run) {
     // Which program that is, only making it says.
-    if (context.json) {
+    if (context.json)
       print_json(context, "apply-dry-run", {{"would_run", true}, {"would_make", missing}});
-    } else {
+    else
       *context.out << fmt::format("would first make {}, and then train with it\n", missing);
-    }
     return ExitCode::Ok;
   }
   if (const auto made = context.make_folders(); !made) return complain(context, ExitCode::Refused, made.error());
@@ -229,9 +218,8 @@ std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Con
         fmt::format("a bundle is installed before it is applied, which --no-make and --dry-run forbid: '{}' first",
                     tuner::command_text("env", "install --bundle " + tuner::file_word(file)))));
   }
-  if (const auto made = context.make_folders(); !made) {
+  if (const auto made = context.make_folders(); !made)
     return std::unexpected(complain(context, ExitCode::Refused, made.error()));
-  }
   const auto frameworks = frameworks_here(context, tuner::find_installation());
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});
@@ -294,9 +282,7 @@ ExitCode run(const ApplyOptions& options, Context& context) {
   const auto file = file_of(options, context);
   if (!file) return file.error();
   auto profile = deploy::load_profile(*file);
-  if (!profile) {
-    return complain(context, ExitCode::Refused, profile.error());
-  }
+  if (!profile) return complain(context, ExitCode::Refused, profile.error());
   const deploy::ApplyMachine machine = this_machine();
   if (deploy::has_own_command(*profile)) return run_own_command(options, *profile, machine, context);
   const bool own_training = options.command.empty();
@@ -310,9 +296,8 @@ ExitCode run(const ApplyOptions& options, Context& context) {
                                      : deploy::plan_command(*profile, options.command, {}, machine, options.force);
   if (const auto said = say_plan(options, plan, context)) return *said;
   if (own_training) {
-    if (const auto prepared = prepare_training(plan, request, context); !prepared) {
+    if (const auto prepared = prepare_training(plan, request, context); !prepared)
       return complain(context, ExitCode::Refused, prepared.error());
-    }
   }
   return execute(context, plan);
 }

@@ -95,9 +95,8 @@ void print_blame(const Context& context, const std::vector<deploy::CandidateCaus
                        100 * std::expm1(change->log_ratio), 100 * std::expm1(change->explained));
   }
   std::string sentence = blame.sentence;
-  if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z') {
+  if (!sentence.empty() && sentence.front() >= 'a' && sentence.front() <= 'z')
     sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
-  }
   out << printable(sentence) << ".\n";
   if (kept) {
     print_command(context, "Kept",
@@ -257,9 +256,8 @@ class BlameSession {
                                  .campaign = spec_.name,
                                  .generation = record.generation(),
                                  .runs_before = record.found()};
-    if (record.found() > 0) {
+    if (record.found() > 0)
       say(fmt::format("goes on with {} runs of the present program that an earlier session left", record.found()));
-    }
     const auto times = deploy::measure_programs({.session = session_,
                                                  .record = record,
                                                  .present = present,

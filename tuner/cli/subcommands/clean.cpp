@@ -38,9 +38,8 @@ UpkeepRule rule_of(const CleanOptions& options, const Context& context) {
     rule.older_than =
         value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(is_default ? kDefaultAge : options.older_than));
   }
-  if (!options.max_size.empty()) {
+  if (!options.max_size.empty())
     rule.max_bytes = value_or_refuse(context, ExitCode::Usage, tuner::parse_size(options.max_size));
-  }
   return rule;
 }
 
@@ -59,23 +58,16 @@ nlohmann::json leftover_json(const Leftover& leftover) {
 
 std::int64_t total_bytes(const std::vector<Leftover>& leftovers) {
   std::int64_t bytes = 0;
-  for (const Leftover& each : leftovers) {
-    bytes += each.bytes;
-  }
+  for (const Leftover& each : leftovers) bytes += each.bytes;
   return bytes;
 }
 
 /// Why what stays must stay: a reason a line, with how many.
 void print_kept(std::ostream& out, const std::vector<Leftover>& all) {
   std::map<std::string, std::size_t> reasons;
-  for (const Leftover& each : all) {
-    if (!each.kept_because.empty()) {
-      ++reasons[fmt::format("{}: {}", kind_text(each.kind), each.kept_because)];
-    }
-  }
-  for (const auto& [reason, count] : reasons) {
-    out << fmt::format("{} must stay ({})\n", count, one_line(reason));
-  }
+  for (const Leftover& each : all)
+    if (!each.kept_because.empty()) ++reasons[fmt::format("{}: {}", kind_text(each.kind), each.kept_because)];
+  for (const auto& [reason, count] : reasons) out << fmt::format("{} must stay ({})\n", count, one_line(reason));
 }
 
 void print_leftovers(const Context& context, const std::vector<Leftover>& chosen) {
@@ -84,9 +76,7 @@ void print_leftovers(const Context& context, const std::vector<Leftover>& chosen
     table.add({Cell(std::string(kind_text(each.kind))), Cell(time_text(each.used_unix_ns)),
                Cell(bytes_text(each.bytes)), Cell(each.folder.string())});
   }
-  if (!table.empty()) {
-    table.print(context);
-  }
+  if (!table.empty()) table.print(context);
 }
 
 void setup(CLI::App& subcommand, CleanOptions& options) {
@@ -127,14 +117,11 @@ ExitCode run(const CleanOptions& options, Context& context) {
   std::vector<Leftover> removed;
   ExitCode code = ExitCode::Ok;
   for (const Leftover& each : chosen) {
-    if (!options.yes) {
-      continue;
-    }
-    if (const auto done = remove_leftover(each, store, context)) {
+    if (!options.yes) continue;
+    if (const auto done = remove_leftover(each, store, context))
       removed.push_back(each);
-    } else {
+    else
       code = complain(context, ExitCode::Negative, done.error());
-    }
   }
   if (context.json) {
     nlohmann::json document = {{"dry_run", !options.yes},

@@ -84,11 +84,10 @@ ComparisonPage page_of(const db::Store& store, db::CampaignSummary campaign, con
 ExitCode print_page(const Context& context, const db::Store& store, db::CampaignSummary campaign, const Sides& sides,
                     const CompareOptions& options) {
   const auto page = page_of(store, std::move(campaign), sides, options.sides);
-  if (context.json) {
+  if (context.json)
     print_json(context, "compare", comparison_json(page));
-  } else {
+  else
     print_comparison(context, page);
-  }
   const auto compared = std::span(page.sides).subspan(1);
   if (options.measure) {
     return std::ranges::any_of(compared, [](const ComparedSide& side) { return side.gain.has_value(); })
@@ -105,9 +104,8 @@ ExitCode compare_stored(const CompareOptions& options, Context& context) {
   const auto source =
       find_campaign_source(context, &store, options.source, measure::facts_of(measure::probe_machine_cheaply()));
   const auto sides = read_sides(context, &store, source, options.sides);
-  if (!source.stored) {
+  if (!source.stored)
     refuse(context, ExitCode::NotFound, "nothing of this campaign was measured yet; --measure does it");
-  }
   return print_page(context, store, *source.stored, sides, options);
 }
 
@@ -138,9 +136,7 @@ ExitCode compare_measured(const CompareOptions& options, Context& context) {
   if (time) settings.end = measuring.clock().steady() + *time;
   const auto result = tuner::SideBySide(session).run(read.sides, settings);
   measuring.display().clear();
-  if (result.out_of_time && !context.json) {
-    *context.err << "The time is over; the same command again goes on.\n";
-  }
+  if (result.out_of_time && !context.json) *context.err << "The time is over; the same command again goes on.\n";
   const ExitCode code =
       print_page(context, measuring.store(), measuring.store().load_campaign(spec.name), read.sides, options);
   return result.interrupted ? measuring.interruption_code() : code;

@@ -89,13 +89,11 @@ std::vector<std::string> names_of(const Flag& flag) {
 /// In single quotes of a POSIX shell.
 std::string shell_word(std::string_view text) {
   std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'') {
+  for (const char c : text)
+    if (c == '\'')
       result += "'\\''";
-    } else {
+    else
       result += c;
-    }
-  }
   return result + "'";
 }
 
@@ -103,9 +101,8 @@ std::string shell_word(std::string_view text) {
 
 std::string bash_flags(const Words& words) {
   std::vector<std::string> names;
-  for (const Flag& flag : words.flags) {
+  for (const Flag& flag : words.flags)
     for (std::string& name : names_of(flag)) names.push_back(std::move(name));
-  }
   return fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -260,9 +257,8 @@ std::string fish_script(const Words& root, const std::vector<Words>& subcommands
   for (const Words& subcommand : subcommands) {
     const std::string condition = "__fish_seen_subcommand_from " + subcommand.name;
     script += fish_flags(subcommand, condition);
-    if (!subcommand.choices.empty()) {
+    if (!subcommand.choices.empty())
       script += fmt::format("complete -c nocturne -n '{}' -f -a '{}'\n", condition, fmt::join(subcommand.choices, " "));
-    }
   }
   return script;
 }

@@ -119,9 +119,8 @@ void print_findings(const std::vector<Diagnosis>& findings, const Context& conte
                       : "This machine cannot run campaigns yet; what is bad above says why.",
                   can ? Style::Good : Style::Bad, context.colour_out())
       << '\n';
-  if (const std::string line = tuner::install_line(findings); !line.empty()) {
+  if (const std::string line = tuner::install_line(findings); !line.empty())
     out << (can ? "More could be tried after:  " : "To install:  ") << line << '\n';
-  }
 }
 
 void setup(CLI::App& subcommand, DoctorOptions&) {
@@ -137,11 +136,10 @@ void setup(CLI::App& subcommand, DoctorOptions&) {
 /// Ok where a campaign such as examples/mnist.json can run, else Negative.
 ExitCode run(const DoctorOptions&, Context& context) {
   const std::vector<Diagnosis> findings = examine(context);
-  if (context.json) {
+  if (context.json)
     print_json(context, "doctor", findings_json(findings));
-  } else {
+  else
     print_findings(findings, context);
-  }
   return tuner::can_measure(findings) ? ExitCode::Ok : ExitCode::Negative;
 }
 

@@ -46,9 +46,8 @@ std::vector<std::string> action_names() {
 /// Empty: it is one of a recipe; else a sentence.
 std::string unknown_name(const std::string& name, const tuner::Frameworks& frameworks) {
   if (frameworks.recipe(name) != nullptr) return {};
-  if (tuner::find_worker(name) != nullptr) {
+  if (tuner::find_worker(name) != nullptr)
     return fmt::format("'{}' is no environment: Nocturne builds it itself when a campaign wants it", name);
-  }
   const std::string hint = space::did_you_mean(name, frameworks.names());
   return fmt::format("no recipe is called '{}'{}", name,
                      hint.empty() ? fmt::format("; '{}' shows them", tuner::command_text({"env", "list"})) : hint);
@@ -61,9 +60,8 @@ std::string misplaced_option(const EnvOptions& options) {
   if (!options.lock.empty() && action != "install") return "--lock goes with install";
   if (!options.output.empty() && action != "export") return "--output goes with export";
   if (bundled && action != "export" && action != "install") return "--bundle goes with export and install";
-  if (bundled && action == "install" && (!options.names.empty() || !options.lock.empty())) {
+  if (bundled && action == "install" && (!options.names.empty() || !options.lock.empty()))
     return "a bundle says itself what it installs: give neither names nor --lock";
-  }
   if (bundled && !options.output.empty()) return "--bundle names the file already";
   if (!options.profile.empty() && !(bundled && action == "export")) return "--profile goes with export --bundle";
   if ((options.thorough || options.all) && action != "check") return "--thorough and --all go with check";
@@ -77,18 +75,16 @@ std::string wrong_number_of_names(const EnvOptions& options, const std::vector<s
   const auto* action = std::ranges::find(kEnvActions, options.action, &EnvAction::name);
   const bool bundled = !options.bundle.empty();
   const bool says_itself = bundled && (options.action == "install" || !options.profile.empty());
-  if (action->takes_names && names.empty() && !says_itself && !options.all) {
+  if (action->takes_names && names.empty() && !says_itself && !options.all)
     return fmt::format("env {} needs a name, or several", action->name);
-  }
   if (options.action == "export" && !bundled && names.size() > 1) return "env export writes one lock: give one name";
   if (options.action == "python" && names.size() > 1) return "env python prints one path: give one name";
   return {};
 }
 
 void add_installed(EnvOrder& order) {
-  for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes()) {
+  for (const measure::EnvironmentRecipe& recipe : order.frameworks->recipes())
     if (order.frameworks->installed(recipe.name)) order.recipes.push_back(&recipe);
-  }
 }
 
 ExitCode act(const EnvOrder& order, Context& context) {
@@ -156,24 +152,20 @@ void setup(CLI::App& subcommand, EnvOptions& options) {
 ExitCode run(const EnvOptions& options, Context& context) {
   EnvOrder order{.options = options, .frameworks = frameworks_here(context, tuner::find_installation()), .recipes = {}};
   std::vector<std::string> names = options.names;
-  if (const std::string sentence = misplaced_option(options); !sentence.empty()) {
+  if (const std::string sentence = misplaced_option(options); !sentence.empty())
     return complain(context, ExitCode::Usage, sentence);
-  }
   if (!options.lock.empty()) {
     const auto lock = read_lock_file(options.lock);
     if (!lock) return complain(context, ExitCode::Usage, lock.error());
     if (names.empty()) names.push_back(lock->recipe);
-    if (names != std::vector{lock->recipe}) {
+    if (names != std::vector{lock->recipe})
       return complain(context, ExitCode::Usage, fmt::format("{} is of '{}' alone", options.lock, lock->recipe));
-    }
   }
-  if (const std::string sentence = wrong_number_of_names(options, names); !sentence.empty()) {
+  if (const std::string sentence = wrong_number_of_names(options, names); !sentence.empty())
     return complain(context, ExitCode::Usage, sentence);
-  }
   for (const std::string& name : names) {
-    if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty()) {
+    if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty())
       return complain(context, ExitCode::Usage, sentence);
-    }
     const measure::EnvironmentRecipe* recipe = order.frameworks->recipe(name);
     if (std::ranges::find(order.recipes, recipe) == order.recipes.end()) order.recipes.push_back(recipe);
   }

@@ -87,9 +87,8 @@ std::string why_not_checked(const measure::EnvironmentRecipe& recipe, const EnvO
 
 EnvironmentCheck check(const measure::EnvironmentRecipe& recipe, const EnvOrder& order, const Context& context,
                        const tuner::Interruption& interruption) {
-  if (std::string reason = why_not_checked(recipe, order, interruption.token()); !reason.empty()) {
+  if (std::string reason = why_not_checked(recipe, order, interruption.token()); !reason.empty())
     return {.reason = std::move(reason)};
-  }
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
   const auto spec = tuner::parse_campaign(check_campaign(recipe), "env-check", "/", measure::facts_of(machine),
@@ -119,15 +118,12 @@ std::string good_text(const space::Run& run) {
     text +=
         fmt::format(", {} a step of 32 examples", nanoseconds_text(run.samples.back().wall / run.samples.back().steps));
   }
-  for (const space::Phase& phase : run.phases) {
+  for (const space::Phase& phase : run.phases)
     if (phase.name == "import") text += fmt::format(", imported in {}", nanoseconds_text(phase.wall));
-  }
   const auto versions = run.ready.find("versions");
-  if (versions != run.ready.end() && versions->is_object()) {
-    for (const auto& [name, version] : versions->items()) {
+  if (versions != run.ready.end() && versions->is_object())
+    for (const auto& [name, version] : versions->items())
       text += fmt::format("; {} {}", name, version.is_string() ? version.get<std::string>() : version.dump());
-    }
-  }
   return text;
 }
 
@@ -156,9 +152,8 @@ space::Value value_written(const std::string& text) {
 std::expected<std::vector<space::Configuration>, std::string> values_of_variation(const std::string& word) {
   const std::size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
-  if (equals == std::string::npos || equals + 1 == word.size()) {
+  if (equals == std::string::npos || equals + 1 == word.size())
     return std::unexpected(fmt::format("--vary '{}' is no NAME=VALUE,…, such as graph_compiler=none,xla", word));
-  }
   if (!tuner::is_known_parameter(name) || name == "framework") {
     return std::unexpected(fmt::format("--vary '{}': no parameter that can vary here is called '{}'{}", word, name,
                                        space::did_you_mean(name, tuner::known_parameters())));
@@ -272,11 +267,10 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
       }
     }
   }
-  if (context.json) {
+  if (context.json)
     print_json(context, "env-check-thorough", {{"environments", checked_rows_json(rows)}});
-  } else {
+  else
     print_checked_rows(context, rows);
-  }
   return interruption.requested() ? ExitCode::Interrupted : verdict_of_all(rows, !order.options.vary.empty());
 }
 
@@ -284,9 +278,8 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
 
 ExitCode check_environments(const EnvOrder& order, Context& context) {
   value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+  if (const std::string missing = missing_supervisor(); !missing.empty())
     refuse(context, ExitCode::Unavailable, missing);
-  }
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});
   // A run beside somebody's measurement would spoil it.

@@ -57,9 +57,8 @@ nlohmann::json bundle_json(const deploy::Bundle& bundle) {
 }
 
 void print_warnings(const Context& context, const deploy::Bundle& bundle) {
-  for (const std::string& warning : bundle.warnings) {
+  for (const std::string& warning : bundle.warnings)
     *context.err << "nocturne env: warning: " << one_line(warning) << '\n';
-  }
 }
 
 }  // namespace
@@ -72,9 +71,8 @@ ExitCode make_environments(const EnvOrder& order, Context& context, bool anew) {
   InstallDisplay display(context);
   measure::InstallOptions install = order.frameworks->install_options();
   install.progress = [&display](std::string_view line) { display.step(line); };
-  if (!order.options.lock.empty()) {
+  if (!order.options.lock.empty())
     install.lock = value_or_refuse(context, ExitCode::Usage, read_lock_file(order.options.lock)).packages;
-  }
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {});
   nlohmann::json document = nlohmann::json::array();

@@ -70,19 +70,17 @@ struct ListedImage {
 std::vector<ListedImage> images_here(const Context& context) {
   std::vector<measure::StoredImage> made;
   std::error_code ignored;
-  if (std::filesystem::is_directory(context.images_folder(), ignored)) {
+  if (std::filesystem::is_directory(context.images_folder(), ignored))
     made = measure::ImageStore(context.images_folder()).list();
-  }
   const std::filesystem::path shipped = tuner::find_installation().source_root / "measure" / "container" / "images";
   std::vector<ListedImage> images;
   for (measure::ImageRecipe& recipe : measure::known_images({context.image_recipes_folder(), shipped})) {
     const auto found = std::ranges::find(made, recipe.name, &measure::StoredImage::name);
     ListedImage image{.recipe = std::move(recipe), .made = {}, .obstacle = {}};
-    if (found != made.end()) {
+    if (found != made.end())
       image.made = *found;
-    } else {
+    else
       image.obstacle = measure::obstacle_of(image.recipe);
-    }
     images.push_back(std::move(image));
   }
   return images;
@@ -141,9 +139,8 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
       images.print(context);
     }
   }
-  for (const std::string& problem : order.frameworks->problems()) {
+  for (const std::string& problem : order.frameworks->problems())
     *context.err << "A recipe is left out: " << problem << '\n';
-  }
   return ExitCode::Ok;
 }
 
@@ -172,20 +169,18 @@ ExitCode remove_environments(const EnvOrder& order, Context& context) {
 
 ExitCode print_python(const EnvOrder& order, Context& context) {
   const measure::EnvironmentRecipe& recipe = *order.recipes.front();
-  if (recipe.kind != measure::RecipeKind::Python) {
+  if (recipe.kind != measure::RecipeKind::Python)
     return complain(context, ExitCode::Negative, fmt::format("{} is no environment with a Python", recipe.name));
-  }
   const auto installed = order.frameworks->installed(recipe.name);
   if (!installed) {
     return complain(context, ExitCode::NotFound,
                     fmt::format("{} is not installed: '{}' does that", recipe.name,
                                 tuner::command_text({"env", "install", recipe.name})));
   }
-  if (context.json) {
+  if (context.json)
     print_json(context, "env-python", {{"name", recipe.name}, {"python", installed->python.string()}});
-  } else {
+  else
     context.verbatim() << installed->python.string() << '\n';
-  }
   return ExitCode::Ok;
 }
 

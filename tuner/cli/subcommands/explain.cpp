@@ -49,12 +49,8 @@ json effect_json(const ParameterEffect& effect) {
                 {"failed", each.failed},
                 {"seconds", nullptr},
                 {"alone", nullptr}};
-    if (each.measured > 0) {
-      row["seconds"] = {{"mean", each.mean}, {"fastest", each.fastest}, {"slowest", each.slowest}};
-    }
-    if (each.ratio) {
-      row["alone"] = {{"time_ratio", *each.ratio}, {"pairs", each.matched}};
-    }
+    if (each.measured > 0) row["seconds"] = {{"mean", each.mean}, {"fastest", each.fastest}, {"slowest", each.slowest}};
+    if (each.ratio) row["alone"] = {{"time_ratio", *each.ratio}, {"pairs", each.matched}};
     values.push_back(row);
   }
   return {{"parameter", effect.parameter}, {"default", value_json(effect.default_value)}, {"values", values}};
@@ -79,9 +75,8 @@ void print_changes(const Context& context, const tuner::Answer& answer) {
   out << "Best against default: " << gain_sentence(answer) << "\n\n";
   if (answer.changes.empty()) return;
   Table table({{"parameter"}, {"default"}, {"best"}});
-  for (const tuner::Change& change : answer.changes) {
+  for (const tuner::Change& change : answer.changes)
     table.add({Cell(change.parameter, Style::Strong), Cell(value_text(change.from)), Cell(value_text(change.to))});
-  }
   table.print(context);
   out << '\n';
 }
@@ -126,9 +121,8 @@ ExitCode explain_all(const ExplainOptions& options, const db::Store& store, cons
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
   const auto stored = store.list_trials(
       {.campaign = campaign.id, .state = db::TrialState::Finished, .outcome = {}, .configuration = {}, .limit = {}});
-  if (stored.empty()) {
+  if (stored.empty())
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has finished yet", campaign.name));
-  }
   std::vector<space::Trial> trials;
   for (const db::StoredTrial& each : stored) trials.push_back(each.trial);
   auto effects = effects_of(trials, answer.objective.primary);

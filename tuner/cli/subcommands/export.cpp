@@ -42,9 +42,7 @@ std::string check_format(const std::string& word) {
   std::vector<std::string> names;
   for (const deploy::Exporter& exporter : deploy::exporters()) {
     names.emplace_back(exporter.name);
-    if (exporter.name == word) {
-      return "";
-    }
+    if (exporter.name == word) return "";
   }
   return fmt::format("no format is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
                      fmt::join(names, ", "));
@@ -52,14 +50,9 @@ std::string check_format(const std::string& word) {
 
 /// The format asked for, else what the file's extension says, else json where one text is wanted.
 const deploy::Exporter* chosen_format(const ExportOptions& options) {
-  if (!options.format.empty()) {
-    return deploy::find_exporter(options.format);
-  }
-  for (const deploy::Exporter& exporter : deploy::exporters()) {
-    if (options.output.ends_with("." + std::string(exporter.extension))) {
-      return &exporter;
-    }
-  }
+  if (!options.format.empty()) return deploy::find_exporter(options.format);
+  for (const deploy::Exporter& exporter : deploy::exporters())
+    if (options.output.ends_with("." + std::string(exporter.extension))) return &exporter;
   return options.output.empty() ? nullptr : deploy::find_exporter("json");
 }
 
@@ -100,9 +93,8 @@ std::map<std::string, std::string> effects_of(const db::Store& store, const tune
 
 void setup(CLI::App& subcommand, ExportOptions& options) {
   std::string formats;
-  for (const deploy::Exporter& exporter : deploy::exporters()) {
+  for (const deploy::Exporter& exporter : deploy::exporters())
     formats += fmt::format("  {:<8} {}\n", exporter.name, exporter.summary);
-  }
   add_campaign_choice(subcommand, options.campaign);
   subcommand
       .add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")
@@ -132,22 +124,18 @@ void setup(CLI::App& subcommand, ExportOptions& options) {
 ExitCode run(const ExportOptions& options, Context& context) {
   const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
-  if (!answer.best) {
+  if (!answer.best)
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));
-  }
   const space::Workload workload = tuner::workload_of(campaign.spec);
   const std::string doubt = deploy::missing_proof(answer);
-  if (!doubt.empty() && !options.force) {
+  if (!doubt.empty() && !options.force)
     return complain(context, ExitCode::Negative, doubt + ". --force exports it all the same");
-  }
   auto profile =
       deploy::make_profile(store, answer,
                            deploy::present_circumstances(workload, context.builds_folder(),
                                                          frameworks_here(context, tuner::find_installation()),
                                                          containers_here(context, tuner::find_installation())));
-  if (!profile) {
-    return complain(context, ExitCode::Unavailable, profile.error());
-  }
+  if (!profile) return complain(context, ExitCode::Unavailable, profile.error());
   profile->forced = doubt;
   if (deploy::has_own_command(*profile)) profile->effects = effects_of(store, answer);
 
@@ -164,14 +152,12 @@ ExitCode run(const ExportOptions& options, Context& context) {
       options.output.empty()
           ? context.profiles_folder() / fmt::format("{}.{}", deploy::file_stem(profile->campaign), format->extension)
           : std::filesystem::absolute(options.output).lexically_normal();
-  if (const auto done = space::write_file(file, format->text(*profile), format->executable); !done) {
+  if (const auto done = space::write_file(file, format->text(*profile), format->executable); !done)
     return complain(context, ExitCode::Unavailable, done.error());
-  }
-  if (context.json) {
+  if (context.json)
     print_json(context, "export", nlohmann::json::object({{std::string(format->name), file.string()}}));
-  } else {
+  else
     context.verbatim() << file.string() << '\n';
-  }
   return ExitCode::Ok;
 }
 

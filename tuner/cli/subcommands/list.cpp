@@ -52,11 +52,10 @@ struct Listing {
 
 /// The document of --json, with the things under the key `what`, or the table for people.
 ExitCode print(const Context& context, const std::string& what, json things, const Table& table) {
-  if (context.json) {
+  if (context.json)
     print_json(context, "list-" + what, {{what, std::move(things)}});
-  } else {
+  else
     table.print(context);
-  }
   return ExitCode::Ok;
 }
 
@@ -119,15 +118,9 @@ std::vector<db::StoredTrial> find_trials(const db::Store& store, const db::Campa
                                          const ListOptions& options) {
   db::TrialFilter filter{.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}};
   const bool all_failures = options.outcome == "failed";
-  if (!options.outcome.empty() && !all_failures) {
-    filter.outcome = space::outcome_from_text(options.outcome);
-  }
-  if (options.sort == "value") {
-    filter.order = db::TrialFilter::Order::ByValue;
-  }
-  if (!all_failures) {
-    filter.limit = options.limit;
-  }
+  if (!options.outcome.empty() && !all_failures) filter.outcome = space::outcome_from_text(options.outcome);
+  if (options.sort == "value") filter.order = db::TrialFilter::Order::ByValue;
+  if (!all_failures) filter.limit = options.limit;
   auto trials = store.list_trials(filter);
   if (all_failures) {
     std::erase_if(trials, [](const db::StoredTrial& each) {
@@ -192,9 +185,8 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
 ExitCode list_builds(const ListOptions& options, const Context& context) {
   std::vector<measure::StoredArtifact> builds;
   std::error_code error;
-  if (std::filesystem::is_directory(context.builds_folder(), error)) {
+  if (std::filesystem::is_directory(context.builds_folder(), error))
     builds = measure::ArtifactStore(context.builds_folder()).list();
-  }
   std::ranges::reverse(builds);  // the last used first
   json document = json::array();
   Table table({{"build"}, {"program"}, {"size", Align::Right}, {"last used"}, {"flags"}});
@@ -271,9 +263,8 @@ nlohmann::json compared_json(const db::StoredComparison& each, const TrialNumber
 /// The verdict at the primary horizon, else at the first; null: none yet.
 const db::VerdictRecord* main_verdict(const db::StoredComparison& comparison) {
   const db::VerdictRecord* found = nullptr;
-  for (const db::VerdictRecord& each : comparison.verdicts) {
+  for (const db::VerdictRecord& each : comparison.verdicts)
     if (found == nullptr || each.primary) found = &each;
-  }
   return found;
 }
 
@@ -282,9 +273,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   const auto comparisons = store.comparisons(campaign.id);
   const auto trials = store.list_trials({.campaign = campaign.id});
   TrialNumbers numbers;
-  for (const db::StoredTrial& each : trials) {
-    numbers.emplace(each.trial.configuration.identity(), each.trial.number);
-  }
+  for (const db::StoredTrial& each : trials) numbers.emplace(each.trial.configuration.identity(), each.trial.number);
   auto document = nlohmann::json::array();
   Table table({{"role"},
                {"trial", Align::Right},
@@ -329,25 +318,20 @@ constexpr Listing kListings[] = {
 
 std::vector<std::string> listing_names() {
   std::vector<std::string> names;
-  for (const Listing& each : kListings) {
-    names.emplace_back(each.name);
-  }
+  for (const Listing& each : kListings) names.emplace_back(each.name);
   return names;
 }
 
 std::string check_what(const std::string& word) {
   const auto names = listing_names();
-  if (std::ranges::find(names, word) != names.end()) {
-    return "";
-  }
+  if (std::ranges::find(names, word) != names.end()) return "";
   return fmt::format("nothing to list is called '{}'{}", word, space::did_you_mean(word, names));
 }
 
 std::string check_outcome(const std::string& word) {
   std::vector<std::string> names = {"failed"};
-  for (int each = 0; each <= static_cast<int>(space::Outcome::Wrong); ++each) {
+  for (int each = 0; each <= static_cast<int>(space::Outcome::Wrong); ++each)
     names.emplace_back(space::to_text(static_cast<space::Outcome>(each)));
-  }
   if (std::ranges::find(names, word) != names.end()) return "";
   return fmt::format("no outcome is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
                      fmt::join(names, ", "));
@@ -355,9 +339,7 @@ std::string check_outcome(const std::string& word) {
 
 void setup(CLI::App& subcommand, ListOptions& options) {
   std::string things;
-  for (const Listing& each : kListings) {
-    things += fmt::format("  {:<12} {}\n", each.name, each.explanation);
-  }
+  for (const Listing& each : kListings) things += fmt::format("  {:<12} {}\n", each.name, each.explanation);
   add_value(subcommand, "what", options.what, "WHAT", "What to list (default: campaigns)", check_what);
   add_campaign_choice(subcommand, options.campaign);
   add_value(subcommand, "--outcome", options.outcome, "OUTCOME",
@@ -375,9 +357,7 @@ void setup(CLI::App& subcommand, ListOptions& options) {
 
 ExitCode run(const ListOptions& options, Context& context) {
   const auto* found = std::ranges::find(kListings, options.what, &Listing::name);
-  if (found == std::end(kListings)) {
-    return complain(context, ExitCode::Usage, check_what(options.what));
-  }
+  if (found == std::end(kListings)) return complain(context, ExitCode::Usage, check_what(options.what));
   return found->print(options, context);
 }
 

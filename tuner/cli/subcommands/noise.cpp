@@ -138,14 +138,12 @@ ExitCode run(const NoiseOptions& options, Context& context) {
                                            .progress = say_round,
                                            .waiting = say_waiting});
   if (!floor) refuse(context, ExitCode::Unavailable, floor.error());
-  if (!measuring.interrupted()) {  // a figure from half of the time is none
+  if (!measuring.interrupted())  // a figure from half of the time is none
     tuner::store_noise(measuring.store(), spec, measuring.fingerprint(), *floor);
-  }
-  if (context.json) {
+  if (context.json)
     print_json(context, "noise", floor_json(*floor, spec.verify.pairs));
-  } else {
+  else
     print_floor(context, *floor, spec.verify.pairs);
-  }
   return measuring.interrupted() ? measuring.interruption_code() : ExitCode::Ok;
 }
 

@@ -77,9 +77,8 @@ const char* lead_word(Lead lead) {
 /// The trials of a group of rows behind its first: "7, 9".
 std::string trials_text(const TradeoffsPage& page, std::span<const std::size_t> group) {
   std::string text;
-  for (const std::size_t row : group.subspan(1)) {
+  for (const std::size_t row : group.subspan(1))
     text += fmt::format("{}{}", text.empty() ? "" : ", ", page.tradeoffs.front[row].trial.trial.number);
-  }
   return text;
 }
 
@@ -87,9 +86,8 @@ std::string trials_text(const TradeoffsPage& page, std::span<const std::size_t> 
 std::vector<std::size_t> best_for(const TradeoffsPage& page, std::size_t wish) {
   const auto& front = page.tradeoffs.front;
   std::vector<std::size_t> rows = {*page.tradeoffs.best[wish]};
-  for (std::size_t row = 0; row < front.size(); ++row) {
+  for (std::size_t row = 0; row < front.size(); ++row)
     if (row != rows.front() && tuner::alike(front[rows.front()], front[row], page.wishes, wish)) rows.push_back(row);
-  }
   return rows;
 }
 
@@ -172,9 +170,8 @@ void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
   out << ")\n";
   print_front(context, page);
   out << "\nFastest by the number of epochs, beyond the noise of single runs\n";
-  for (const tuner::Reign& reign : page.reigns) {
+  for (const tuner::Reign& reign : page.reigns)
     out << fmt::format("  from {:>6.0f} on  trial {}\n", reign.from, page.trials[reign.trial].trial.number);
-  }
   if (page.break_evens.empty()) return;
   out << "\nFrom pairs of fresh processes\n";
   for (const tuner::TrialBreakEven& each : page.break_evens) out << "  " << break_even_sentence(each) << '\n';
@@ -281,11 +278,10 @@ ExitCode run(const ParetoOptions& options, Context& context) {
                      .break_evens = {}};
   auto break_evens = tuner::stored_break_evens(store, campaign, trials);
   page.break_evens = std::move(break_evens);
-  if (context.json) {
+  if (context.json)
     print_json(context, "pareto", tradeoffs_json(page));
-  } else {
+  else
     print_tradeoffs(context, page);
-  }
   return trials.empty() ? ExitCode::NotFound : ExitCode::Ok;
 }
 

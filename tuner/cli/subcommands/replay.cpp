@@ -123,9 +123,8 @@ std::expected<void, std::string> save(const Spaces& spaces, const std::filesyste
     if (name != name.filename() || name == "." || name == "..")
       return std::unexpected(fmt::format("a folder cannot be named after the space '{}'", each.name()));
     const auto files = replay::write_space_folder(each);
-    for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}}) {
+    for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}})
       if (auto written = space::write_file(folder / name / file, *text); !written) return written;
-    }
   }
   return {};
 }
@@ -134,13 +133,11 @@ std::expected<void, std::string> save(const Spaces& spaces, const std::filesyste
 std::expected<tuner::ReplayHistory, std::string> load_history(const ReplayOptions& options) {
   tuner::ReplayHistory history(options.history_trials);
   std::vector<std::filesystem::path> files;
-  for (const auto& path : options.history) {
-    if (!is_database(path)) {
+  for (const auto& path : options.history)
+    if (!is_database(path))
       files.emplace_back(path);
-    } else if (auto added = history.add_database(path); !added) {
+    else if (auto added = history.add_database(path); !added)
       return std::unexpected(added.error());
-    }
-  }
   auto loaded = replay::load(files);
   if (!loaded) return std::unexpected(loaded.error());
   for (auto& each : *loaded) history.add_space(std::move(each));
@@ -156,11 +153,10 @@ std::expected<tuner::ReplayHistory, std::string> load_history(const ReplayOption
 replay::Progress progress_on(const Context& context) {
   return [&context](std::size_t finished, std::size_t all) {
     const bool last = finished == all;
-    if (context.err_is_terminal) {
+    if (context.err_is_terminal)
       *context.err << fmt::format("\r\x1b[K{} of {} runs{}", finished, all, last ? "\n" : "") << std::flush;
-    } else if (last || finished * 10 / all != (finished - 1) * 10 / all) {
+    else if (last || finished * 10 / all != (finished - 1) * 10 / all)
       *context.err << fmt::format("{} of {} runs\n", finished, all) << std::flush;
-    }
   };
 }
 
@@ -218,9 +214,8 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
 ExitCode run(const ReplayOptions& options, Context& context) {
   if (const auto sentence = objection(options)) return complain(context, ExitCode::Usage, *sentence);
   const auto spaces = value_or_refuse(context, ExitCode::Usage, load_all(options));
-  for (const auto& each : spaces) {
+  for (const auto& each : spaces)
     for (const auto& note : each.notes()) *context.err << fmt::format("{}: {}\n", each.name(), note);
-  }
   if (!options.save.empty()) {
     value_or_refuse(context, ExitCode::Unavailable, save(spaces, options.save));
     return ExitCode::Ok;

@@ -55,9 +55,8 @@ std::vector<report::PublishedResult> published_results_of_the_paper() {
 
 std::string command_for(const report::PublishedResult& published, const std::string& campaign) {
   const std::string file = campaign.empty() ? kPaperCampaign : campaign;
-  if (published.kind == report::PublishedKind::FirstEpoch) {
+  if (published.kind == report::PublishedKind::FirstEpoch)
     return tuner::command_text({"report", "paper", "--measure", "--campaign", file});
-  }
   return tuner::command_text("compare",
                              fmt::format("{} {} --campaign {} --measure", report::side_words(published.reference),
                                          report::side_words(published.candidate), measure::shell_quote(file)));
@@ -79,28 +78,25 @@ PublishedResultRow row_of(const db::Store* store, const report::PublishedResult&
                                   row.evidence->grade != report::Grade::Trials);
   }
   if (!row.evidence && row.reason.empty()) row.reason = published.needs;
-  if (row.reason.empty() && (!row.evidence || row.evidence->grade == report::Grade::Trials)) {
+  if (row.reason.empty() && (!row.evidence || row.evidence->grade == report::Grade::Trials))
     row.command = command_for(published, campaign);
-  }
   return row;
 }
 
 std::vector<PublishedResultRow> rows_of(const db::Store* store, const Machine& machine, const std::string& campaign) {
   std::vector<PublishedResultRow> rows;
-  for (const report::PublishedResult& published : published_results_of_the_paper()) {
+  for (const report::PublishedResult& published : published_results_of_the_paper())
     rows.push_back(row_of(store, published, machine, campaign));
-  }
   return rows;
 }
 
 ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow>& rows, const ReportOptions& options) {
-  if (context.json) {
+  if (context.json)
     print_json(context, "report", {{"results", published_results_json(rows)}});
-  } else if (options.markdown) {
+  else if (options.markdown)
     *context.out << published_results_markdown(rows);
-  } else {
+  else
     print_published_results(context, rows);
-  }
   return std::ranges::any_of(rows, [](const PublishedResultRow& row) { return row.evidence.has_value(); })
              ? ExitCode::Ok
              : ExitCode::NotFound;
@@ -109,18 +105,16 @@ ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow
 /// Both sides in the space of a campaign, the rest as in its default; of whole epochs the default itself.
 std::expected<std::vector<space::Configuration>, std::string> sides_in(const tuner::CampaignSpec& spec,
                                                                        const report::PublishedResult& published) {
-  if (spec.workload.network != published.network) {
+  if (spec.workload.network != published.network)
     return std::unexpected(fmt::format("'{}' trains {}, not {}", spec.name, spec.workload.network, published.network));
-  }
   if (published.kind == report::PublishedKind::FirstEpoch) return std::vector{spec.space.default_configuration()};
   std::vector<space::Configuration> sides;
   for (const space::Configuration* side : {&published.reference, &published.candidate}) {
     auto read =
         read_configuration(spec.space, spec.space.default_configuration(), report::side_words(*side, &spec.space));
     if (!read) return std::unexpected(fmt::format("not in '{}': {}", spec.name, read.error()));
-    if (!report::is_side(published, *side, *read)) {
+    if (!report::is_side(published, *side, *read))
       return std::unexpected(fmt::format("not in '{}': {}", spec.name, report::side_words(*side)));
-    }
     sides.push_back(std::move(*read));
   }
   if (!report::differ_as_published(published, sides[0], sides[1])) {
@@ -155,11 +149,10 @@ std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<Pub
 
 void measure_published_result(tuner::Session session, const Missing& published, int pairs,
                               std::chrono::steady_clock::time_point end) {
-  if (published.sides.size() == 1) {
+  if (published.sides.size() == 1)
     (void)tuner::train_whole_epochs(session, published.sides.front(), {.end = end});
-  } else {
+  else
     (void)tuner::SideBySide(session).run(published.sides, {.policy = {.pairs = pairs}, .end = end});
-  }
 }
 
 ExitCode measure_and_report(const ReportOptions& options, Context& context) {
@@ -175,9 +168,8 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   std::vector<Missing> missing = missing_in(*source.spec, rows);
 
   std::vector<std::pair<std::string, std::string>> reasons;  // of published results that this campaign cannot measure
-  for (const PublishedResultRow& row : rows) {
+  for (const PublishedResultRow& row : rows)
     if (!row.reason.empty()) reasons.emplace_back(row.published.id, row.reason);
-  }
   measuring.measure_as_noise_says(*source.spec);
   const auto executor = measuring.make_executor(*source.spec);
   const auto end = measuring.clock().steady() + time;

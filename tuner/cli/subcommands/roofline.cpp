@@ -173,11 +173,10 @@ ExitCode run(const RooflineOptions& options, Context& context) {
       return ExitCode::Ok;
     }
   }
-  if (context.json) {
+  if (context.json)
     print_json(context, "roofline", roofline_json(roofline, campaign));
-  } else {
+  else
     print_roofline(context, roofline, tuner::default_settings_of(store, campaign));
-  }
   return roofline.rows.empty() ? ExitCode::NotFound : ExitCode::Ok;
 }
 

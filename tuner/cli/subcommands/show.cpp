@@ -43,13 +43,10 @@ constexpr std::size_t kSparkline = 60;
 std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int64_t number) {
   for (const db::Exchange& exchange : store.exchanges(campaign)) {
     const auto* ask = std::get_if<db::Ask>(&exchange);
-    if (ask == nullptr) {
-      continue;
-    }
+    if (ask == nullptr) continue;
     const auto found = std::ranges::find(ask->answer, number, &db::AskAnswer::number);
-    if (found != ask->answer.end() && !found->reason.empty()) {
+    if (found != ask->answer.end() && !found->reason.empty())
       return fmt::format("{}: {}", ask->strategy, one_line(found->reason));
-    }
   }
   return {};
 }
@@ -71,9 +68,7 @@ void print_trial(const Context& context, const db::TrialDetail& detail, double e
                   ok ? Style::Good : Style::Bad, colour)
       << (trial.reason.empty() ? "" : ": " + one_line(trial.reason)) << '\n';
   out << "settings       " << one_line(defaults.text(trial.configuration)) << '\n';
-  if (!chosen.empty()) {
-    out << "chosen         " << chosen << '\n';
-  }
+  if (!chosen.empty()) out << "chosen         " << chosen << '\n';
   out << fmt::format("steps          {} timed in each of {} run{}{}\n", trial.fidelity.steps, stored.runs,
                      stored.runs == 1 ? "" : "s", stored.reused_from ? ", reused from an equal trial" : "");
   if (trial.peak_bytes) {
@@ -126,13 +121,10 @@ std::string load_text(const space::Load& load) {
 
 void print_log(std::ostream& out, const std::string& log, std::size_t lines) {
   std::string safe = printable(log);
-  while (safe.ends_with('\n')) {
-    safe.pop_back();
-  }
+  while (safe.ends_with('\n')) safe.pop_back();
   std::size_t begin = safe.size();
-  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i) {
+  for (std::size_t i = 0; i < lines && begin != std::string::npos && begin > 0; ++i)
     begin = safe.rfind('\n', begin - 1);
-  }
   begin = begin == std::string::npos ? 0 : begin == 0 ? 0 : begin + 1;
   out << "  log\n";
   while (begin < safe.size()) {
@@ -197,9 +189,8 @@ void print_samples(std::ostream& out, const space::Run& run) {
                        percent_text(wait->share));
   }
   const auto& losses = run.samples;
-  if (losses.front().loss && losses.back().loss) {
+  if (losses.front().loss && losses.back().loss)
     out << fmt::format("  loss         {:.4g} → {:.4g}\n", *losses.front().loss, *losses.back().loss);
-  }
 }
 
 void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {
@@ -210,9 +201,7 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
   out << '\n'
       << coloured(fmt::format("run {}", one_line(run.id)), Style::Strong, context.colour_out()) << " ("
       << space::to_text(run.purpose) << "): " << coloured(outcome, ok ? Style::Good : Style::Bad, context.colour_out());
-  if (!run.reason.empty()) {
-    out << ": " << one_line(run.reason);
-  }
+  if (!run.reason.empty()) out << ": " << one_line(run.reason);
   out << fmt::format("\n  started      {}, took {}, CPU time {}\n", time_text(run.started_unix_ns),
                      nanoseconds_text(run.wall), nanoseconds_text(run.cpu));
   for (const space::Phase& phase : run.phases) {
@@ -237,18 +226,13 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
   }
   if (run.device) print_device(out, *run.device);
   out << "  load         " << load_text(run.load) << '\n';
-  for (const std::string& clause : measure::disturbances(run)) {
+  for (const std::string& clause : measure::disturbances(run))
     out << "  disturbed    " << coloured(one_line(clause), Style::Warning, context.colour_out()) << '\n';
-  }
-  if (!run.folder.empty()) {
-    out << "  folder       " << one_line(run.folder) << '\n';
-  }
-  if (!run.command.empty()) {
+  if (!run.folder.empty()) out << "  folder       " << one_line(run.folder) << '\n';
+  if (!run.command.empty())
     out << "  repeat with  " << broken_command(one_line(run.command), 15, context.columns) << '\n';
-  }
-  if (!run.log_tail.empty() && (whole_log || !ok)) {
+  if (!run.log_tail.empty() && (whole_log || !ok))
     print_log(out, run.log_tail, whole_log ? run.log_tail.size() + 1 : kLogLines);
-  }
 }
 
 /// A line for each run, and the last words of one that failed.
@@ -304,9 +288,8 @@ ExitCode run(const ShowOptions& options, Context& context) {
   if (context.json) {
     nlohmann::json document = trial_row(detail.stored);
     document["chosen"] = chosen;
-    if (const auto wait = tuner::data_wait_of(detail)) {
+    if (const auto wait = tuner::data_wait_of(detail))
       document["data_wait"] = {{"step_s", wait->step_seconds}, {"share", wait->share}};
-    }
     document["runs"] =
         json_list(detail.runs, [&](const db::StoredRun& each) { return run_row(each, options.samples); });
     print_json(context, "show", document);

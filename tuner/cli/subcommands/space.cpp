@@ -269,11 +269,10 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   const tuner::Survey survey = tuner::survey(spec->space, spec->facts);
   const tuner::Forecast forecast = tuner::forecast(*spec, survey, costs, seconds_until(spec->budget));
   const Preview preview{*spec, survey, costs, forecast, environments, chosen_configurations(options, spec->space)};
-  if (context.json) {
+  if (context.json)
     print_json(context, "space", preview_json(preview));
-  } else {
+  else
     print_text(preview, context);
-  }
   return ExitCode::Ok;
 }
 

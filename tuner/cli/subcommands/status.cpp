@@ -70,9 +70,8 @@ std::string condition_sentence(const Report& report) {
   const db::CampaignSummary& campaign = report.answer.campaign;
   switch (report.condition) {
     case Condition::Running:
-      if (!heartbeat || heartbeat->ended()) {
+      if (!heartbeat || heartbeat->ended())
         return fmt::format("running (process {}), and has not said yet what it does", campaign.owner_pid.value_or(0));
-      }
       return fmt::format("running (process {}) since {}", heartbeat->process.pid, time_text(heartbeat->began_unix_ns));
     case Condition::Stopped:
       return fmt::format("stopped while {} (process {}); 'kill -CONT {}' or 'fg' continues it", heartbeat->doing,
@@ -98,9 +97,7 @@ std::string condition_sentence(const Report& report) {
       return fmt::format("was killed at about {} while {} (process {} is gone)", time_text(heartbeat->written_unix_ns),
                          heartbeat->doing, heartbeat->process.pid);
     case Condition::Interrupted:
-      if (!heartbeat) {
-        return fmt::format("nobody tunes it; it was last opened {}", time_text(campaign.opened_unix_ns));
-      }
+      if (!heartbeat) return fmt::format("nobody tunes it; it was last opened {}", time_text(campaign.opened_unix_ns));
       return fmt::format("ended {}, before its work was complete: {}", time_text(heartbeat->written_unix_ns),
                          heartbeat->because);
     case Condition::Finished:
@@ -120,9 +117,8 @@ void print_work(std::ostream& out, const Report& report) {
   const Heartbeat& heartbeat = *report.observed_status.heartbeat;
   std::string doing =
       fmt::format("{} for {}", heartbeat.doing, ago(report.observed_status.steady_ns - heartbeat.since_steady_ns));
-  if (const auto configuration = space::Configuration::from_json(heartbeat.configuration); configuration) {
+  if (const auto configuration = space::Configuration::from_json(heartbeat.configuration); configuration)
     doing += ": " + report.defaults.text(*configuration);
-  }
   out << "Doing     " << one_line(doing) << '\n';
   if (heartbeat.last_trial && heartbeat.last_trial_unix_ns) {
     out << fmt::format("Last      trial {}, {} ago\n", *heartbeat.last_trial,

@@ -237,9 +237,8 @@ class TuneSession {
     local.installing = [this](std::string_view line) { observers_.installing(std::string(line)); };
     local.downloaded_bytes = downloaded_bytes(measuring_.store(), spec_.name);
     tuner::LocalExecutor executor(spec_, std::move(local));
-    if (preflight.preflight != tuner::PreflightMode::Only) {
+    if (preflight.preflight != tuner::PreflightMode::Only)
       settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
-    }
     // A machine that changes makes what was measured incomparable: the campaign begins again on the machine as it is
     // now, a few times at most.
     for (int generation = 0; generation < kMostGenerationsInOneSession; ++generation) {
@@ -288,9 +287,8 @@ class TuneSession {
     heartbeat_.end(finish_.ending, finish_.because);
     if (result.ending == tuner::Ending::MachineChanged) return std::nullopt;
     if (result.ending == tuner::Ending::PreflightOnly) return report_preflight(context_, measuring_.store(), result);
-    if (result.ending == tuner::Ending::AlreadyDone) {
+    if (result.ending == tuner::Ending::AlreadyDone)
       *context_.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
-    }
     const ExitCode code = report_session(context_, measuring_.store(), result, same_again(context_), finish_);
     return code == ExitCode::Interrupted ? measuring_.interruption_code() : code;
   }
@@ -307,15 +305,13 @@ class TuneSession {
 ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   MeasurementContext measuring(context);
   auto spec = read_campaign(options, context, measuring.installation(), measuring.facts(), &measuring.frameworks());
-  if (const auto overridden = override_file(options, spec); !overridden) {
+  if (const auto overridden = override_file(options, spec); !overridden)
     refuse_to_tune(context, ExitCode::Usage, overridden.error());
-  }
   if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, spec);
   const auto wanted = wanted_configurations(options, context, spec);
   const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
-  if (!grace) {
+  if (!grace)
     refuse_to_tune(context, ExitCode::Usage, fmt::format("--grace: '{}' is not {}", options.grace, grace.error()));
-  }
   *context.err << fmt::format("Tuning '{}': which configuration is the fastest on this machine?\n", spec.name);
   finish.campaign = spec.name;
   finish.database = context.database().string();
@@ -323,9 +319,8 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   const auto preflight = choose_preflight(options.preflight, spec, measuring.store());
   // Before the machine is measured: what a killed session left may still fill the disk.
   tuner::remove_stray_runs(measuring.store(), context.runs_folder());
-  if (preflight.preflight != tuner::PreflightMode::Only) {
+  if (preflight.preflight != tuner::PreflightMode::Only)
     know_machine(options.machine, context, spec, measuring.store(), measuring.machine());
-  }
   tuner::DefaultSettings defaults(spec.document, {});
   defaults.know(spec.space.default_configuration());
   measuring.listen({.grace = std::chrono::ceil<std::chrono::milliseconds>(*grace),

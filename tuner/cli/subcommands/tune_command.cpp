@@ -74,9 +74,8 @@ std::string pattern_advice(const Context& context, const tuner::CommandProbe& se
 /// Runs the command once.
 tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec,
                           const tuner::Installation& installation) {
-  if (const std::string missing = missing_supervisor(); !missing.empty()) {
+  if (const std::string missing = missing_supervisor(); !missing.empty())
     refuse_to_tune(context, ExitCode::Unavailable, missing);
-  }
   if (const auto made = context.make_folders(); !made) refuse_to_tune(context, ExitCode::Unavailable, made.error());
   *context.err << "Your command runs once as it is: does it work, are its steps seen, how long do they take?\n";
   tuner::Interruption interruption;
@@ -175,15 +174,13 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
   for (const auto& parameter : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
-    if (parameter.value("name", "") != "batch" || !parameter.value("default", nlohmann::json()).is_number_integer()) {
+    if (parameter.value("name", "") != "batch" || !parameter.value("default", nlohmann::json()).is_number_integer())
       continue;
-    }
     command.batch = parameter["default"].get<std::int64_t>();
   }
   const auto examples = document.value("/workload/training_examples"_json_pointer, nlohmann::json());
-  if (!command.examples && examples.is_number_integer() && command.timing == Timing::Steps) {
+  if (!command.examples && examples.is_number_integer() && command.timing == Timing::Steps)
     command.examples = examples.get<std::int64_t>();
-  }
 }
 
 /// The command as the options have it. Throws Refusal.
@@ -296,9 +293,8 @@ ExitCode write_campaign(const CommandOptions& options, const Context& context, c
     context.verbatim() << text;
     return ExitCode::Ok;
   }
-  if (const auto written = space::write_file(fs::absolute(options.write_campaign), text); !written) {
+  if (const auto written = space::write_file(fs::absolute(options.write_campaign), text); !written)
     refuse_to_tune(context, ExitCode::Unavailable, written.error());
-  }
   *context.err << fmt::format("Wrote {}: {}\n", options.write_campaign,
                               tuner::command_text({"tune", options.write_campaign}));
   return ExitCode::Ok;

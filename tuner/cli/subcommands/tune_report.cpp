@@ -26,9 +26,7 @@ struct ProfileReport {
 /// Writes the profile of the best, so that a night ends with something to deploy.
 ProfileReport export_profile(const Context& context, const db::Store& store, const tuner::Answer& answer) {
   if (!answer.best) return {};
-  if (const std::string doubt = deploy::missing_proof(answer); !doubt.empty()) {
-    return {.json = {}, .refused = doubt};
-  }
+  if (const std::string doubt = deploy::missing_proof(answer); !doubt.empty()) return {.json = {}, .refused = doubt};
   const auto profile = deploy::make_profile(
       store, answer,
       deploy::present_circumstances(tuner::workload_of(answer.campaign.spec), context.builds_folder(),
@@ -97,9 +95,7 @@ ExitCode report_session(const Context& context, const db::Store& store, const tu
       print_answer(context, answer);
       print_expectations(context, expected);
       print_profile(context, profile);
-      if (result.ending == tuner::Ending::Interrupted) {
-        print_command(context, "Go on", same_command);
-      }
+      if (result.ending == tuner::Ending::Interrupted) print_command(context, "Go on", same_command);
     }
     if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
     return answer.best ? ExitCode::Ok : ExitCode::Negative;

@@ -191,11 +191,9 @@ void print_all(const Context& context, const std::vector<VerifiedProfile>& profi
                Cell(comparison ? std::to_string(comparison->pairs) : std::string()), Cell(each.found.because)});
   }
   table.print(context);
-  for (const VerifiedProfile& each : profiles) {
-    for (const std::string& difference : each.differences) {
+  for (const VerifiedProfile& each : profiles)
+    for (const std::string& difference : each.differences)
       *context.out << each.file.stem().string() << ": " << printable(difference) << '\n';
-    }
-  }
   *context.out << "That any of these findings is wrong has a chance of at most 5 %.\n";
 }
 
@@ -212,9 +210,8 @@ void print_profiles(const Context& context, const std::vector<VerifiedProfile>& 
 
 std::vector<fs::path> exported_profiles(const Context& context) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : space::entries_of(context.profiles_folder())) {
+  for (const fs::directory_entry& entry : space::entries_of(context.profiles_folder()))
     if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
   std::ranges::sort(files);
   return files;
 }

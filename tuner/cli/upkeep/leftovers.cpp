@@ -29,14 +29,11 @@ Profiles read_profiles(const fs::path& folder) {
   Profiles profiles;
   std::error_code error;
   for (const fs::directory_entry& entry : space::entries_of(folder, error)) {
-    if (entry.path().extension() != ".json") {
-      continue;
-    }
-    if (const auto profile = deploy::load_profile(entry.path())) {
+    if (entry.path().extension() != ".json") continue;
+    if (const auto profile = deploy::load_profile(entry.path()))
       profiles.artifacts.insert(profile->training.artifact);
-    } else {
+    else
       profiles.unreadable = entry.path().string();
-    }
   }
   // What cannot be seen may need any build, too.
   if (error && error != std::errc::no_such_file_or_directory) profiles.unreadable = folder.string();
@@ -61,32 +58,22 @@ TunedTrials tuned_now(const db::Store& store) {
   const auto campaigns = store.list_campaigns();
   TunedTrials tuned;
   for (const db::CampaignSummary& campaign : campaigns) {
-    if (!campaign.owner_pid) {
-      continue;
-    }
+    if (!campaign.owner_pid) continue;
     tuned.campaign = campaign.name;
     const auto trials =
         store.list_trials({.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}});
     for (const db::StoredTrial& trial : trials) {
       tuned.trials.insert(trial.id);
-      if (trial.reused_from) {
-        tuned.trials.insert(*trial.reused_from);
-      }
+      if (trial.reused_from) tuned.trials.insert(*trial.reused_from);
     }
   }
   return tuned;
 }
 
 std::string why_build_stays(const std::string& key, const Profiles& profiles, const TunedTrials& tuned) {
-  if (profiles.artifacts.contains(key)) {
-    return "an exported profile runs it";
-  }
-  if (!tuned.campaign.empty()) {
-    return fmt::format("campaign '{}' is being tuned", tuned.campaign);
-  }
-  if (!profiles.unreadable.empty()) {
-    return fmt::format("{} cannot be read and may name it", profiles.unreadable);
-  }
+  if (profiles.artifacts.contains(key)) return "an exported profile runs it";
+  if (!tuned.campaign.empty()) return fmt::format("campaign '{}' is being tuned", tuned.campaign);
+  if (!profiles.unreadable.empty()) return fmt::format("{} cannot be read and may name it", profiles.unreadable);
   return "";
 }
 
@@ -136,9 +123,7 @@ std::vector<Leftover> find_leftovers(const db::Store& store, const Context& cont
   const auto runs = store.run_folders(now_unix_ns);
   std::vector<Leftover> leftovers;
   for (const db::RunFolder& run : runs) {
-    if (!is_run_folder(run, context.runs_folder())) {
-      continue;
-    }
+    if (!is_run_folder(run, context.runs_folder())) continue;
     const bool stays = tuned.trials.contains(run.trial);
     leftovers.push_back({.kind = Leftover::Kind::Run,
                          .name = run.run,
@@ -194,17 +179,14 @@ std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::S
     return std::unexpected(fmt::format("the environment {} is being installed, or gone", leftover.name));
   }
   if (leftover.kind == Leftover::Kind::Build) {
-    if (!measure::ArtifactStore(context.builds_folder()).remove(leftover.name)) {
+    if (!measure::ArtifactStore(context.builds_folder()).remove(leftover.name))
       return std::unexpected(fmt::format("the build {} is in use or gone", leftover.name.substr(0, 12)));
-    }
     store.forget_build(leftover.name);
     return {};
   }
   std::error_code error;
   fs::remove_all(leftover.folder, error);
-  if (error) {
-    return std::unexpected(fmt::format("cannot remove {}: {}", leftover.folder.string(), error.message()));
-  }
+  if (error) return std::unexpected(fmt::format("cannot remove {}: {}", leftover.folder.string(), error.message()));
   store.forget_run_folder(leftover.name);
   return {};
 }
@@ -215,9 +197,7 @@ std::vector<Leftover> choose_leftovers(std::span<const Leftover> all, const Upke
   std::int64_t total = 0;
   for (const Leftover& each : all) {
     total += each.bytes;
-    if (each.kept_because.empty()) {
-      candidates.push_back(each);
-    }
+    if (each.kept_because.empty()) candidates.push_back(each);
   }
   std::ranges::stable_sort(candidates, {}, &Leftover::used_unix_ns);
   std::vector<Leftover> chosen;

@@ -41,9 +41,8 @@ std::string shell_lines(const Profile& profile) {
     if (!is_variable_name(name) || measure::is_lever_variable(name)) continue;
     text += fmt::format("export {}={}\n", name, shell_quote(value));
   }
-  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) {
+  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty())
     text += fmt::format("# before the command: taskset -c {}\n", shell_quote(cpus));
-  }
   return text;
 }
 
@@ -57,9 +56,8 @@ std::string export_changes(const Profile& profile) {
   text += script.empty() ? "\n# In the script: nothing.\n" : "\n# In the script:\n" + script;
   const std::string shell = shell_lines(profile);
   text += shell.empty() ? "\n# Around it: nothing.\n" : "\n# Around it, in the shell that starts it:\n" + shell;
-  if (const auto words = has_own_command(profile) ? own_words(profile) : std::unexpected(std::string()); words) {
+  if (const auto words = has_own_command(profile) ? own_words(profile) : std::unexpected(std::string()); words)
     text += "\n# The command:\n" + shell_command(*words) + "\n";
-  }
   return text;
 }
 

@@ -12,9 +12,7 @@ namespace {
 
 /// One assignment. A name that no shell can assign to is left out: it cannot come from a checked profile.
 std::string assignment(const std::string& name, const std::string& value) {
-  if (!is_variable_name(name)) {
-    return "";
-  }
+  if (!is_variable_name(name)) return "";
   return fmt::format("{}={}\n", name, shell_quote(value));
 }
 
@@ -29,26 +27,22 @@ std::string export_env(const Profile& profile) {
                       comment_text(profile.nocturne_version), comment_text(profile.created));
 
   text += "# What the process is started with.\n";
-  for (const auto& [name, value] : profile.launch.variables()) {
-    text += assignment(name, value);
-  }
+  for (const auto& [name, value] : profile.launch.variables()) text += assignment(name, value);
   if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) {
     text += "# For taskset -c, or CPUAffinity= of systemd: a variable alone cannot bind a process.\n";
     text += assignment("NOCTURNE_CPUS", cpus);
   }
-  for (const std::string& name : profile.launch.unset) {
+  for (const std::string& name : profile.launch.unset)
     text += fmt::format("# Not set when measured: {}\n", comment_text(name));
-  }
 
   text += "\n# The configuration, for scripts of your own.\n";
   std::set<std::string> taken;  // "a.b" and "a-b" would share a name: the first keeps it
   for (const auto& [parameter, value] : profile.configuration.values()) {
     const std::string name = "NOCTURNE_PARAMETER_" + variable_part(parameter);
-    if (taken.insert(name).second) {
+    if (taken.insert(name).second)
       text += assignment(name, space::to_text(value));
-    } else {
+    else
       text += fmt::format("# {} is left out: {} is taken.\n", comment_text(parameter), name);
-    }
   }
   if (has_own_command(profile)) {
     const auto words = own_words(profile);

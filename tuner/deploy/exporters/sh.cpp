@@ -24,15 +24,12 @@ std::string heading(const Profile& profile) {
                   comment_text(profile.workload.data), comment_text(profile.campaign), profile.trial);
   text += proof_comments(profile, "This configuration");
   text += "#\n# Configuration:\n";
-  for (const auto& [name, value] : profile.configuration.values()) {
+  for (const auto& [name, value] : profile.configuration.values())
     text += fmt::format("#   {} = {}\n", comment_text(name), comment_text(space::to_text(value)));
-  }
   text += "# Measured on a machine with:\n";
-  for (const space::FingerprintField& field : profile.measured_on.machine.fields()) {
-    if (field.match == space::Match::Must) {
+  for (const space::FingerprintField& field : profile.measured_on.machine.fields())
+    if (field.match == space::Match::Must)
       text += fmt::format("#   {} = {}\n", comment_text(field.name), comment_text(field.value));
-    }
-  }
   text += fmt::format("# Written by nocturne {} ({}) at {}.\n", comment_text(profile.nocturne_version),
                       comment_text(profile.nocturne_commit), comment_text(profile.created));
   text += R"(#
@@ -80,24 +77,14 @@ rm -f -- "$output/events.jsonl"
 /// program's path with an equals sign in it for one more variable.
 std::string launch(const Profile& profile) {
   std::string text;
-  for (const std::string& name : profile.launch.unset) {
-    if (is_variable_name(name)) {
-      text += "unset " + name + "\n";
-    }
-  }
-  for (const auto& [name, value] : profile.launch.variables()) {
-    if (is_variable_name(name)) {
-      text += fmt::format("export {}={}\n", name, shell_quote(value));
-    }
-  }
+  for (const std::string& name : profile.launch.unset)
+    if (is_variable_name(name)) text += "unset " + name + "\n";
+  for (const auto& [name, value] : profile.launch.variables())
+    if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
   text += "exec";
-  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) {
-    text += " taskset -c " + shell_quote(cpus);
-  }
+  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
   text += " \"$program\"";
-  for (const std::string& argument : profile.training.arguments) {
-    text += " " + shell_quote(argument);
-  }
+  for (const std::string& argument : profile.training.arguments) text += " " + shell_quote(argument);
   return text + " --request \"$output/request.json\" --events \"$output/events.jsonl\"\n";
 }
 
@@ -109,9 +96,7 @@ std::string export_sh(const Profile& profile) {
   nlohmann::json document = protocol::to_json(request);
   nlohmann::json workload = document.at("workload");
   workload.erase("data_folder");  // this and what follows the script fills in
-  for (const char* key : {"workload", "seed", "steps", "epochs", "accuracy"}) {
-    document.erase(key);
-  }
+  for (const char* key : {"workload", "seed", "steps", "epochs", "accuracy"}) document.erase(key);
 
   std::string text = heading(profile);
   text += "set -eu\n\n";
@@ -136,9 +121,8 @@ std::string export_sh(const Profile& profile) {
   }
   if (!program_is_inside(profile))
     text += "\n[ -x \"$program\" ] || fail \"$program is missing; tune again or export again on this machine\" 5\n";
-  if (!profile.launch.cpus.empty()) {
+  if (!profile.launch.cpus.empty())
     text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)' 5\n";
-  }
   for (const auto& library : inside.empty() ? profile.launch.preload : std::vector<std::filesystem::path>()) {
     const std::string path = library.string();
     text +=

@@ -48,9 +48,8 @@ class Numbers {
     std::vector<std::byte> bytes(static_cast<std::size_t>(tensor_.bytes()));
     cuda::check(cudaMemcpy(bytes.data(), memory_.data(), bytes.size(), cudaMemcpyDeviceToHost), "a test");
     Values all = read(tensor_, bytes.data());
-    for (std::size_t i = count_; i < all.size(); ++i) {
+    for (std::size_t i = count_; i < all.size(); ++i)
       if (all[i] != kGuard) fail("something was written behind an array's end");
-    }
     all.resize(count_);
     return all;
   }

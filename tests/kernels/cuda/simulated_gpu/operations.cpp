@@ -183,9 +183,8 @@ Values pool(const Sizes& in, const Sizes& out, const Window& window, bool larges
       return;
     }
     float sum = 0;
-    for (std::int64_t y = field.top; y < field.bottom; ++y) {
+    for (std::int64_t y = field.top; y < field.bottom; ++y)
       for (std::int64_t x = field.left; x < field.right; ++x) sum += values[at(field.image + y * in.w + x)];
-    }
     result[i] = sum / static_cast<float>(window.side * window.side);
   });
   return result;
@@ -200,9 +199,8 @@ Values pool_back(const Sizes& in, const Sizes& out, const Window& window, bool l
       return;
     }
     const float share = activation_gradient[i] / static_cast<float>(window.side * window.side);
-    for (std::int64_t y = field.top; y < field.bottom; ++y) {
+    for (std::int64_t y = field.top; y < field.bottom; ++y)
       for (std::int64_t x = field.left; x < field.right; ++x) result[at(field.image + y * in.w + x)] += share;
-    }
   });
   return result;
 }

@@ -42,9 +42,8 @@ struct FusedConvolution::Plan {
       const Values ones(static_cast<std::size_t>(channels.c), 1.0F), none(ones.size(), 0.0F);
       values = normalise(convolution.output, values, none, ones, ones, read(tensor(channels), places.biases));
     }
-    if (shape.relu) {
+    if (shape.relu)
       for (float& each : values) each = each < 0.0F ? 0.0F : each;
-    }
     if (places.sums != nullptr) {
       write(Tensor{.sizes = channels}, places.sums, channel_sums(convolution.output, values), 0);
       write(Tensor{.sizes = channels}, places.squares, channel_squares(convolution.output, values), 0);

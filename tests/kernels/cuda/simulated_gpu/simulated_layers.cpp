@@ -31,9 +31,8 @@ cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnn
                                                      void* saved_inverse) {
   demand_one(alpha);
   const Tensor one = per_channel(input->tensor);
-  if (channels->tensor.sizes != one.sizes || channels->tensor.type != CUDNN_DATA_FLOAT) {
+  if (channels->tensor.sizes != one.sizes || channels->tensor.type != CUDNN_DATA_FLOAT)
     fail("statistics that are not one float of each channel");
-  }
   check_place(input->tensor, x);
   check_place(output->tensor, y);
   for (const void* each :

@@ -95,11 +95,10 @@ void enqueue(cudaStream_t stream, std::function<void()> run, float passes) {
 
 void put(cudaStream_t stream, Work work) {
   CUstream_st& on = known(stream);
-  if (on.captured) {
+  if (on.captured)
     on.captured->push_back(std::move(work));
-  } else {
+  else
     on.work.push_back(std::move(work));
-  }
   run_eager();
 }
 

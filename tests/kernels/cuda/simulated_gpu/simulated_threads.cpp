@@ -81,9 +81,8 @@ Fiber& make_fiber() {
 }
 
 Fiber& free_fiber() {
-  for (const auto& each : fibers) {
+  for (const auto& each : fibers)
     if (each->waits_for == nullptr) return *each;
-  }
   return make_fiber();
 }
 

@@ -20,9 +20,8 @@ void each_place(const Tensor& tensor, const Visit& visit) {
     return;
   }
   for (std::int64_t n = 0; n < s.n; ++n) {
-    for (std::int64_t c = 0; c < s.c; ++c) {
+    for (std::int64_t c = 0; c < s.c; ++c)
       for (std::int64_t p = 0; p < pixels; ++p) visit((n * s.c + c) * pixels + p, (n * pixels + p) * s.c + c);
-    }
   }
 }
 
