@@ -142,11 +142,12 @@ class OwnCommand(unittest.TestCase):
             own = ["--", "python3", "train.py"]
             probed = workspace.run("tune", "--trials", "2", "--write-campaign", "own.json", *own, check=0,
                                    cwd=workspace.folder)
-            [advice] = [line.strip() for line in probed.stderr.splitlines() if "nocturne tune --pattern" in line]
-            words = shlex.split(advice)
+            [advice] = [line.strip() for line in probed.stderr.splitlines() if " tune --pattern " in line]
+            words = shlex.split(advice)  # as the program was called, its folder of data included
             self.assertEqual(words[-4:], ["6400", *own][-4:])
             self.assertEqual(words[words.index("--examples") + 1], "6400")
-            workspace.run("tune", "--trials", "2", *words[2:], check=0, cwd=workspace.folder)
+            self.assertEqual(words[:3], workspace.command())
+            workspace.run("tune", "--trials", "2", *words[4:], check=0, cwd=workspace.folder)
             run = workspace.json("show", "0", "--samples")["runs"][0]
             self.assertEqual({sample["steps"] for sample in run["samples"]}, {64})
             self.assertAlmostEqual(run["samples"][0]["loss"], 2.0)
