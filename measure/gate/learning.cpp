@@ -97,14 +97,29 @@ std::string notes_of(const LearningRecord& record) {
   return record.notes.empty() ? std::string() : " (" + record.notes.front() + ")";
 }
 
-std::optional<double> later_mean(const LearningRecord& record) {
-  if (record.losses.size() < kLearningSteps) return std::nullopt;
+/// Which losses are judged of so many steps: from `first` on, before `end`.
+struct JudgedRange {
+  std::size_t first = 0, end = 0;
+};
+
+JudgedRange judged_of(std::size_t steps) {
+  return {.first = steps - steps * kJudgedSteps / kLearningSteps, .end = steps};
+}
+
+/// Steps that all of them have.
+std::size_t shared_steps(std::span<const LearningRecord> references, const LearningRecord& candidate) {
+  std::size_t steps = std::min(kLearningSteps, candidate.losses.size());
+  for (const LearningRecord& each : references) steps = std::min(steps, each.losses.size());
+  return steps;
+}
+
+std::optional<double> later_mean(const LearningRecord& record, const JudgedRange& range) {
   double sum = 0;
-  for (std::size_t i = kLearningSteps - kJudgedSteps; i < kLearningSteps; ++i) {
+  for (std::size_t i = range.first; i < range.end; ++i) {
     if (!record.losses[i]) return std::nullopt;
     sum += *record.losses[i];
   }
-  return sum / static_cast<double>(kJudgedSteps);
+  return sum / static_cast<double>(range.end - range.first);
 }
 
 }  // namespace
@@ -186,19 +201,25 @@ LearningJudgement judge_start(const LearningRecord& reference, std::span<const L
 }
 
 LearningJudgement judge_longer_run(std::span<const LearningRecord> references, const LearningRecord& candidate) {
+  const std::size_t steps = shared_steps(references, candidate);
+  if (steps < kFewestLearningSteps) {
+    return not_judged(fmt::format("the losses of {} steps were seen, and fewer than {} tell nothing{}", steps,
+                                  kFewestLearningSteps, notes_of(candidate)));
+  }
+  const JudgedRange range = judged_of(steps);
   std::vector<double> means;
   for (const LearningRecord& each : references)
-    if (const auto mean = later_mean(each)) means.push_back(*mean);
-  const auto mean = later_mean(candidate);
+    if (const auto mean = later_mean(each, range)) means.push_back(*mean);
+  const auto mean = later_mean(candidate, range);
   if (means.size() < kLearningReferences || !mean)
-    return not_judged(fmt::format("the losses of {} steps were not seen{}", kLearningSteps, notes_of(candidate)));
+    return not_judged(fmt::format("the losses of {} steps were not seen{}", steps, notes_of(candidate)));
   if (!std::ranges::all_of(means, [](double each) { return std::isfinite(each); }))
     return not_judged("the losses of the script unchanged are no numbers");
   const auto [least, most] = std::ranges::minmax(means);
   const double more = (most - least) / 2;
   const std::string figures =
       fmt::format("mean loss of steps {} to {} {:.4g}; {} of the script unchanged had {:.4g} to {:.4g}",
-                  kLearningSteps - kJudgedSteps + 1, kLearningSteps, *mean, means.size(), least, most);
+                  range.first + 1, range.end, *mean, means.size(), least, most);
   const bool inside = *mean >= least - more && *mean <= most + more;
   return {.learning = inside ? Learning::Same : Learning::Other, .sentence = figures};
 }

@@ -9,7 +9,7 @@
 ///   how far they move it in the reference, is 1 but for rounding; so are the losses. The first step shows a learning
 ///   rate or a layer that stands still; gradients that are not zeroed show from the second on.
 /// - The longer run, everything on: the mean of its later losses lies among those of references with other random
-///   streams, whose range is widened by half.
+///   streams, whose range is widened by half. A run of fewer steps is judged by these.
 ///
 /// Where the reference itself does not come twice alike, bands are as wide as it needs.
 
@@ -68,12 +68,14 @@ inline constexpr std::size_t kComparedLosses = 3, kComparedMovements = 2;
 [[nodiscard]] LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,
                                             const LearningRecord& candidate, Arithmetic arithmetic);
 
-/// Steps of the longer run, and which losses its mean is of.
-inline constexpr std::size_t kLearningSteps = 130, kJudgedSteps = 100;
+/// Steps of the longer run, and which losses its mean is of. Where an epoch, and so a run, has fewer, all are judged by
+/// the steps that each of them has, down to the fewest, and the mean is of the same share of them (40 losses of 52
+/// steps): of fewer it would say more of chance than of the training.
+inline constexpr std::size_t kLearningSteps = 130, kJudgedSteps = 100, kFewestLearningSteps = 52;
 /// References with random streams of their own.
 inline constexpr std::size_t kLearningReferences = 5;
 
-/// Not judged where a loss is missing, or there are fewer than kLearningReferences.
+/// Not judged where a loss is missing, or there are fewer than kLearningReferences or kFewestLearningSteps.
 [[nodiscard]] LearningJudgement judge_longer_run(std::span<const LearningRecord> references,
                                                  const LearningRecord& candidate);
 

@@ -122,8 +122,34 @@ TEST_CASE("a longer run lies among those of other random streams, or it does not
   CHECK(judge_longer_run(references, longer(1.14)).learning == Learning::Other);
   CHECK(judge_longer_run(references, longer(0.92)).learning == Learning::Other);
   CHECK(judge_longer_run(references, longer(std::nan(""))).learning == Learning::Other);
-  CHECK(judge_longer_run(references, longer(1.0, kLearningSteps - 1)).learning == Learning::NotJudged);
   CHECK(judge_longer_run(std::span(references).first(4), longer(1.0)).learning == Learning::NotJudged);
+}
+
+TEST_CASE("a longer run of fewer steps is judged by those that all have, down to the fewest", "[gate]") {
+  // An epoch of 118 steps: the first 28 are steep, and not judged.
+  const auto epoch = [](double mean, std::size_t steps, double steep = 9) {
+    LearningRecord record = longer(mean, steps);
+    for (std::size_t i = 0; i < steps - steps * 100 / 130; ++i) record.losses[i] = steep;
+    return record;
+  };
+  std::vector references{epoch(1.00, 118), epoch(0.98, 118), epoch(1.08, 118), epoch(1.02, 118), epoch(1.01, 118)};
+  const auto judgement = judge_longer_run(references, epoch(1.05, 118, 7));
+  CHECK(judgement.learning == Learning::Same);
+  CHECK_THAT(judgement.sentence, ContainsSubstring("mean loss of steps 29 to 118"));
+  CHECK(judge_longer_run(references, epoch(1.14, 118)).learning == Learning::Other);
+  // One that has more steps than another is judged by those of the other.
+  CHECK(judge_longer_run(references, epoch(1.14, 130)).learning == Learning::Other);
+  LearningRecord late = longer(1.0, 130);
+  for (std::size_t i = 118; i < 130; ++i) late.losses[i] = 50;
+  CHECK(judge_longer_run(references, late).learning == Learning::Same);
+
+  for (LearningRecord& each : references) each.losses.resize(kFewestLearningSteps, 1.0);
+  CHECK(judge_longer_run(references, longer(9.0, kFewestLearningSteps)).learning == Learning::Other);
+  const auto too_few = judge_longer_run(references, longer(9.0, kFewestLearningSteps - 1));
+  CHECK(too_few.learning == Learning::NotJudged);
+  CHECK_THAT(too_few.sentence, ContainsSubstring("the losses of 51 steps were seen, and fewer than 52 tell nothing"));
+  references.front().losses.resize(kFewestLearningSteps - 1);
+  CHECK(judge_longer_run(references, longer(1.0)).learning == Learning::NotJudged);
 }
 
 TEST_CASE("what a training recorded is read with care", "[gate]") {

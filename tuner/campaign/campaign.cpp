@@ -299,18 +299,20 @@ void Campaign::search_and_verify(SessionResult& result) {
     result.because = std::move(end.because);
     announce_end(result);
     if (result.ending != Ending::Complete) return;
-    // The same best would only be measured against the default again.
-    if (verified && fastest_trial(session_) == *verified) continue;
+    // The same best would only be measured against the default again, and for another there is no time either.
+    if (verified && (state_.is_without_verdict() || fastest_trial(session_) == *verified)) continue;
     verify_best(result);
     verified = fastest_trial(session_);
   } while (result.ending == Ending::Complete && !session_.interruption.requested() && state_.goes_on_after_finals());
 }
 
 void Campaign::verify_best(SessionResult& result) {
-  Finals finals(session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
-                [this](const auto& configuration, const std::string& reason) {
-                  return measure_for_finals(configuration, reason);
-                });
+  Finals finals(
+      session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
+      [this](const auto& configuration, const std::string& reason) {
+        return measure_for_finals(configuration, reason);
+      },
+      state_.pair_time());
   auto suspensions = session_.interruption.suspensions();
   auto complete = finals.run();
   while (!complete && session_.interruption.again_after_suspension(suspensions)) {
@@ -318,6 +320,7 @@ void Campaign::verify_best(SessionResult& result) {
     complete = finals.run();  // does only what is missing
   }
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
+  if (finals.no_verdict()) state_.has_no_verdict();
   if (complete || !session_.interruption.requested()) return;
   result.ending = Ending::Interrupted;
   result.because = "interrupted while the best was measured again";

@@ -24,6 +24,8 @@ double first_step(const space::Parts& parts) {
 /// What is kept for the finals out of a stretch of time, of which so much is left.
 nanoseconds reserve(nanoseconds whole, nanoseconds left, const PaceState& state) {
   whole = std::max(whole, nanoseconds{0});  // the machine slept past the hour
+  // Where not even the shortest verdict fits, all of the time is the search's.
+  if (state.no_verdict || state.verdict > share(whole, kLargestReservedShare)) return nanoseconds{0};
   if (state.verified) {
     const bool fits = state.finals <= share(whole, kLargestReservedShare);
     return fits ? state.finals : share(std::max(left, nanoseconds{0}), kLargestReservedShare);
@@ -50,7 +52,21 @@ SearchTime search_time(const Budget& budget, const PaceState& state) {
   return time;
 }
 
+/// The exact steps of the gate and of its reference, for the best and the default.
+nanoseconds forecast_exact(const GateSettings& settings, const space::Parts& baseline) {
+  // The references are no faster than the default, as a rule.
+  return forecast_of(kMargin * 4 * (first_step(baseline) + static_cast<double>(settings.steps) * baseline.steady_step));
+}
+
 }  // namespace
+
+int fewest_pairs(const VerifySettings& verify) {
+  return std::min(verify.pairs, kFewestVerdictPairs);
+}
+
+bool TimeFrame::has_time_for(nanoseconds work, std::chrono::steady_clock::time_point now) const {
+  return now + work <= end + share(whole, kOverrunShare);
+}
 
 nanoseconds forecast_of(double seconds) {
   constexpr double kMost = 1e15;  // nanoseconds
@@ -73,8 +89,12 @@ std::optional<nanoseconds> whole_time(const Budget& budget, const PaceState& sta
 
 std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state,
                                     std::chrono::steady_clock::time_point now) {
-  const auto left = time_left(budget, state);
+  auto left = time_left(budget, state);
   if (!left) return std::nullopt;
+  if (state.until_left && *state.until_left < nanoseconds{0}) {
+    left = state.finals;
+    if (budget.wall) left = std::min(*left, *budget.wall - state.spent);
+  }
   return TimeFrame{.whole = state.spent + *left, .end = now + *left};
 }
 
@@ -133,7 +153,8 @@ Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, nanoseconds ru
   if (own.empty()) return result;
   const double lasted = std::chrono::duration<double>(run).count();
   if (own.whole()) {
-    result.whole_run = lasted;
+    // A process that is timed as a whole is one step; a clock that was set says less than that.
+    result.whole_run = std::max(lasted, trial.parts->steady_step);
   } else if (trial.fidelity.steps > 0) {
     const double lines = (lasted - first_step(*trial.parts)) / static_cast<double>(trial.fidelity.steps);
     result.turn_step = std::max(result.turn_step, lines);
@@ -162,10 +183,13 @@ nanoseconds forecast_pair(const VerifySettings& verify, const Pace& baseline, co
   return forecast_of(side(baseline, steps.baseline) + side(candidate, steps.candidate));
 }
 
-nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
+nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& parts) {
   const auto epochs = static_cast<double>(verify.accuracy_epochs);
-  if (epochs <= 0) return nanoseconds{0};
-  return forecast_of(kMargin * (space::total_time(baseline, epochs) + space::total_time(best, epochs)));
+  return epochs > 0 ? forecast_of(kMargin * space::total_time(parts, epochs)) : nanoseconds{0};
+}
+
+nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best) {
+  return forecast_accuracy(verify, baseline) + forecast_accuracy(verify, best);
 }
 
 std::int64_t band_seeds(const space::Parts& baseline, std::optional<nanoseconds> whole) {
@@ -181,10 +205,13 @@ nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& base
   return forecast_of(kMargin * static_cast<double>(seeds) * space::total_time(baseline, 1));
 }
 
-nanoseconds forecast_learning(const space::Parts& baseline) {
-  constexpr double kStarts = 1 + measure::kReferenceStarts, kLonger = 1 + measure::kLearningReferences;
-  return forecast_of(kMargin * (kStarts * (first_step(baseline) + measure::kStartSteps * baseline.steady_step) +
-                                kLonger * (first_step(baseline) + measure::kLearningSteps * baseline.steady_step)));
+nanoseconds forecast_learning(const space::Parts& baseline, bool longer) {
+  const auto lasts = [&](std::size_t runs, std::size_t steps) {
+    return static_cast<double>(runs) * (first_step(baseline) + static_cast<double>(steps) * baseline.steady_step);
+  };
+  const double starts = lasts(1 + measure::kReferenceStarts, measure::kStartSteps);
+  const double longer_ones = longer ? lasts(1 + measure::kLearningReferences, measure::kLearningSteps) : 0;
+  return forecast_of(kMargin * (starts + longer_ones));
 }
 
 nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
@@ -195,15 +222,20 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
     return whole && learning > share(*whole, kLearningShare) ? nanoseconds{0} : learning;
   }
   if (!settings.on) return nanoseconds{0};
-  // Both and their references, which are no faster than the default, as a rule.
-  const double exact = 4 * (first_step(baseline) + static_cast<double>(settings.steps) * baseline.steady_step);
-  return forecast_of(kMargin * exact) + forecast_band(verify, baseline, whole);
+  return forecast_exact(settings, baseline) + forecast_band(verify, baseline, whole);
 }
 
 nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline, const Pace& best,
                             std::optional<nanoseconds> whole, std::optional<nanoseconds> pair) {
   return pair.value_or(forecast_pair(verify, baseline, best)) * verify.pairs +
          forecast_accuracy(verify, baseline.parts, best.parts) + forecast_gate(verify, baseline.parts, whole);
+}
+
+nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline, const Pace& best,
+                             std::optional<nanoseconds> pair) {
+  const nanoseconds pairs = pair.value_or(forecast_pair(verify, baseline, best)) * fewest_pairs(verify);
+  if (verify.gate.learning) return pairs + forecast_learning(baseline.parts, false);
+  return verify.gate.on ? pairs + forecast_exact(verify.gate, baseline.parts) : pairs;
 }
 
 nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {

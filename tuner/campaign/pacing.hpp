@@ -23,6 +23,14 @@ inline constexpr double kLargestReservedShare = 0.6;
 /// And for choosing among finalists and simplifying the winner, beyond what must be measured: no more than this.
 inline constexpr double kChoiceShare = 0.1;
 
+/// An order of the finals is begun where it is forecast to end by then: so much of the budget later than the budget.
+inline constexpr double kOverrunShare = 0.02;
+
+/// Fewer pairs than this give no verdict, whatever `verify.pairs` says: the interval of two is 13 standard errors wide.
+inline constexpr int kFewestVerdictPairs = 3;
+/// The smallest number of pairs at which a verdict is given, where there is no time for `verify.pairs` of them.
+[[nodiscard]] int fewest_pairs(const VerifySettings& verify);
+
 struct PaceState {
   std::int64_t finished_trials = 0;
   std::chrono::nanoseconds spent{};                    ///< by the search, in all sessions
@@ -31,6 +39,9 @@ struct PaceState {
   std::chrono::nanoseconds next_trial{};               ///< expected
   std::chrono::nanoseconds finals{};                   ///< forecast of what comes after the search in any case
   std::chrono::nanoseconds choice{};                   ///< likewise of what is done besides where there is time
+  std::chrono::nanoseconds verdict{};                  ///< likewise of the fewest pairs that give a verdict
+  /// The finals had no time for those: nothing is kept for them any more.
+  bool no_verdict = false;
   /// What was found so far is measured again: time is kept only for what may yet be found. All that a verdict takes,
   /// where that is within kLargestReservedShare of the budget; else, as it never fits, this share of what is left.
   bool verified = false;
@@ -56,8 +67,11 @@ inline constexpr int kFewestMoreTrials = 3;
 struct TimeFrame {
   std::chrono::nanoseconds whole{};
   std::chrono::steady_clock::time_point end{};  ///< when it is over
+
+  /// Whether work that begins now ends in time, or late by no more than kOverrunShare.
+  [[nodiscard]] bool has_time_for(std::chrono::nanoseconds work, std::chrono::steady_clock::time_point now) const;
 };
-/// Likewise, as it is `now`.
+/// Likewise, as it is `now`. Where the hour is over already, for the machine slept, the finals have what they take.
 [[nodiscard]] std::optional<TimeFrame> time_frame(const Budget& budget, const PaceState& state,
                                                   std::chrono::steady_clock::time_point now);
 
@@ -99,6 +113,9 @@ struct Pace {
 [[nodiscard]] std::chrono::nanoseconds forecast_pair(const VerifySettings& verify, const Pace& baseline,
                                                      const Pace& candidate);
 
+/// The epochs that one of them trains for its accuracy.
+[[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& parts);
+
 /// The epochs that both train for their accuracy.
 [[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline,
                                                          const space::Parts& best);
@@ -114,8 +131,9 @@ inline constexpr double kBandShare = 0.1;
 [[nodiscard]] std::chrono::nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& baseline,
                                                      std::optional<std::chrono::nanoseconds> whole);
 
-/// Runs that judge whether a changed script learns as it does unchanged (finals/learning_gate.hpp), the longer one too.
-[[nodiscard]] std::chrono::nanoseconds forecast_learning(const space::Parts& baseline);
+/// Runs that judge whether a changed script learns as it does unchanged (finals/learning_gate.hpp): the starts, and
+/// with `longer` the longer ones too.
+[[nodiscard]] std::chrono::nanoseconds forecast_learning(const space::Parts& baseline, bool longer = true);
 /// The longer run takes at most this share of the budget's time.
 inline constexpr double kLearningShare = 0.2;
 
@@ -130,6 +148,11 @@ inline constexpr double kLearningShare = 0.2;
                                                        const Pace& best,
                                                        std::optional<std::chrono::nanoseconds> whole = {},
                                                        std::optional<std::chrono::nanoseconds> pair = {});
+
+/// Likewise what a verdict takes at least: the fewest pairs that give one, and the steps by which the gate judges.
+[[nodiscard]] std::chrono::nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline,
+                                                        const Pace& best,
+                                                        std::optional<std::chrono::nanoseconds> pair = {});
 
 /// Likewise the choice among the finalists, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best);

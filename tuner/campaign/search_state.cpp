@@ -103,12 +103,14 @@ PaceState SearchState::pace() const {
                   .spent = spent_before_ + session,
                   .session = session,
                   .next_trial = expected_trial(durations_),
+                  .no_verdict = no_verdict_,
                   .verified = verified_};
   if (until_) state.until_left = *until_ - clock_.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
     const Pace best = paced_by_its_run(*best_);
-    state.finals =
-        forecast_finals(spec_.verify, paced_by_its_run(*baseline_), best, whole_time(spec_.budget, state), pair_time_);
+    const Pace baseline = paced_by_its_run(*baseline_);
+    state.finals = forecast_finals(spec_.verify, baseline, best, whole_time(spec_.budget, state), pair_time_);
+    state.verdict = forecast_verdict(spec_.verify, baseline, best, pair_time_);
     state.choice = forecast_choice(spec_.verify, best);
   }
   return state;

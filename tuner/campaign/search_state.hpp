@@ -52,8 +52,12 @@ class SearchState {
   void took(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
   /// The same in an earlier session.
   void took_before(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
+  /// The finals had no time for a verdict: what is left is the search's.
+  void has_no_verdict() { no_verdict_ = true; }
+  [[nodiscard]] bool is_without_verdict() const { return no_verdict_; }
   /// What a pair of the finals took.
   void pair_took(std::chrono::nanoseconds duration) { pair_time_ = duration; }
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> pair_time() const { return pair_time_; }
   /// What earlier sessions spent beside trials.
   void spent_before(std::chrono::nanoseconds time) { spent_before_ += time; }
   /// A sentence where the wall clock was set, or the machine slept; finds the hour of --until anew then.
@@ -100,7 +104,7 @@ class SearchState {
   std::set<std::string> known_;  // identities of finished trials
   std::int64_t finished_ = 0, failed_ = 0;
   DeadEnd dead_end_;
-  bool verified_ = false;  // PaceState::verified
+  bool verified_ = false, no_verdict_ = false;  // as in PaceState
   std::optional<space::Trial> baseline_, best_;
   bool is_new_best_ = false;                       // the trial learnt last beats the announced one, or is the first
   std::optional<space::Estimate> announced_best_;  // the last that beat all before it by more than noise

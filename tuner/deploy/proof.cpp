@@ -28,9 +28,10 @@ std::string missing_proof(const tuner::Answer& answer) {
   const std::int64_t number = answer.best->trial.number;
   if (!answer.verdict) {
     return fmt::format(
-        "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that (the horizons "
+        "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that{} (the horizons "
         "are the 'epochs' of the campaign's objective)",
-        number, answer.objective.primary, tuner::tune_command(answer.campaign.spec));
+        number, answer.objective.primary, tuner::tune_command(answer.campaign.spec),
+        answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
   }
   const double low = tuner::gain_percent(answer.verdict->log_ratio_high);
   const double high = tuner::gain_percent(answer.verdict->log_ratio_low);

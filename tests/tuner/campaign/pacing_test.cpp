@@ -66,6 +66,32 @@ TEST_CASE("the search goes on after the finals where three trials and a verdict 
       tuner::is_time_for_more({.until = space::TimeOfDay{7, 0}}, {.until_left = 24s, .next_trial = 5s, .finals = 10s}));
 }
 
+TEST_CASE("nothing is kept for a verdict that cannot fit, or for which there was no time", "[pacing]") {
+  const tuner::Budget budget{.wall = 100s};
+  CHECK(tuner::search_ends(budget, PaceState{.spent = 60s, .next_trial = 10s, .finals = 90s, .verdict = 60s}));
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 90s, .next_trial = 10s, .finals = 90s, .verdict = 61s}));
+  CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 90s, .next_trial = 10s, .no_verdict = true}));
+}
+
+TEST_CASE("a verdict takes three pairs at least, and the gate's steps", "[pacing]") {
+  const tuner::Pace side = tuner::pace_of(space::Parts{.import = 1, .steady_step = 0.1});
+  tuner::VerifySettings verify{.gate = {.on = false}};
+  const auto pair = tuner::forecast_pair(verify, side, side);
+  CHECK(tuner::forecast_verdict(verify, side, side) == 3 * pair);
+  CHECK(tuner::forecast_verdict(verify, side, side, 7s) == 21s);
+  verify.gate.on = true;
+  CHECK(tuner::forecast_verdict(verify, side, side) == 3 * pair + tuner::forecast_gate(verify, side.parts));
+  verify.pairs = 2;  // as the campaign wants it
+  CHECK(tuner::fewest_pairs(verify) == 2);
+}
+
+TEST_CASE("what ends later than the budget by two percent of it is begun, and nothing that ends later", "[pacing]") {
+  const std::chrono::steady_clock::time_point now(1000s);
+  const tuner::TimeFrame frame{.whole = 100s, .end = now + 10s};
+  CHECK(frame.has_time_for(12s, now));
+  CHECK_FALSE(frame.has_time_for(12s + 1ms, now));
+}
+
 TEST_CASE("trials that fit into a budget are counted beside the finals", "[pacing]") {
   CHECK_FALSE(tuner::trials_in_budget({}, {.finished_trials = 3, .next_trial = 5s}));
   CHECK(tuner::trials_in_budget({.trials = 7}, {.finished_trials = 3, .next_trial = 5s}) == 7);
@@ -175,6 +201,11 @@ TEST_CASE("a budget of time has an end, and a length over all sessions", "[pacin
   REQUIRE(by_hour);
   CHECK(by_hour->whole == 50s);
   CHECK(by_hour->end == now + 20s);
+  const auto slept = tuner::time_frame({}, PaceState{.spent = 30s, .until_left = -12h, .finals = 40s}, now);
+  REQUIRE(slept);
+  CHECK(slept->end == now + 40s);
+  CHECK(tuner::time_frame({.wall = 50s}, PaceState{.spent = 30s, .until_left = -12h, .finals = 40s}, now)->end ==
+        now + 20s);
 }
 
 // A command prints a line for many images: its parts know images, its turns count lines.
@@ -207,6 +238,9 @@ TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pac
 
   spec.worker.own.timing = measure::Timing::Process;
   CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 66) < 1e-6);  // a whole run has its end in it
+  trial.parts->steady_step = 40;
+  CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 80) < 1e-6);
+  trial.parts->steady_step = 0.001;
   spec.worker.own = {};
   CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 }

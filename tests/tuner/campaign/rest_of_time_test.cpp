@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
+#include "tuner/cli/output/answer_page.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -44,11 +46,11 @@ struct Afternoon : SessionFixture<ManualClock> {
     executor.process_sd = [this](const space::Configuration& configuration) {
       const std::size_t count = executor.run_configurations.size() - 1;
       const bool is_now = faster.contains(count) && executor.run_configurations.back() == configuration;
-      return is_now ? faster[count] / 72.0 : 1.0;
+      return is_now ? faster[count] / usual : 1.0;
     };
     executor.step_seconds = [this](const space::Configuration& configuration) {
       const auto known = seconds.find(configuration.identity());
-      return known == seconds.end() ? 72.0 : known->second;
+      return known == seconds.end() ? usual : known->second;
     };
     executor.while_in_turns = [this] { clock.pass(pair); };
   }
@@ -61,7 +63,8 @@ struct Afternoon : SessionFixture<ManualClock> {
   }
 
   std::chrono::nanoseconds run = 72s, pair = 144s, took{};
-  std::map<std::size_t, double> faster;  ///< seconds of a trial, by its number; 72 else
+  double usual = 72;
+  std::map<std::size_t, double> faster;  ///< seconds of a trial, by its number; as usual else
   std::map<std::string, double> seconds;
 };
 
@@ -83,12 +86,12 @@ TEST_CASE("short finals give their time back, and a better trial found then is m
   afternoon.faster = {{2, 60.0}};
   SECTION("nothing better") {
     CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
-    CHECK(afternoon.executor.pairs == 6);
+    CHECK(afternoon.executor.pairs == 4);  // of 132 s no more would have fitted
   }
   SECTION("something better") {
     afternoon.faster[7] = 40.0;
     CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
-    CHECK(afternoon.executor.pairs == 12);
+    CHECK(afternoon.executor.pairs == 4 + 6);
     const db::Store store = afternoon.reading();
     const auto answer = tuner::answer_of(store, store.load_campaign("test"));
     REQUIRE(answer.best);
@@ -100,15 +103,51 @@ TEST_CASE("short finals give their time back, and a better trial found then is m
   CHECK(afternoon.took <= 15min);
 }
 
-TEST_CASE("no time is left where the finals took it", "[rest-of-time]") {
+TEST_CASE("pairs that take longer than forecast end before the budget does", "[rest-of-time]") {
   const CampaignFolder folder;
   Afternoon afternoon(folder);
   afternoon.run = 10s;
+  afternoon.usual = 10;
   afternoon.pair = 100s;
-  afternoon.faster = {{2, 60.0}};
+  afternoon.faster = {{2, 8.0}};
   CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
-  CHECK(afternoon.executor.pairs == 6);
-  CHECK(afternoon.watcher.numbers.size() > 30);
+  CHECK(afternoon.executor.pairs == 1);  // after it, that three do not fit is known
+  CHECK(afternoon.watcher.numbers.size() > 60);
+  CHECK(afternoon.took > 14min);
+  CHECK(afternoon.took <= 15min);
+}
+
+TEST_CASE("where there is no time for the usual pairs, fewer are planned, and the budget is kept", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  afternoon.faster = {{2, 60.0}};
+  afternoon.pair = 132s;
+  CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
+  CHECK(afternoon.executor.pairs == 4);
+  CHECK(afternoon.took > 14min);
+  CHECK(afternoon.took <= 15min);
+  const db::Store store = afternoon.reading();
+  CHECK(tuner::answer_of(store, store.load_campaign("test")).verified_faster());
+}
+
+TEST_CASE("where no verdict fits into the time, all of it is searched, and the page says so", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  afternoon.faster = {{2, 60.0}};
+  const std::string wall = GENERATE("6min", "8min");
+  CHECK(afternoon.sit(whole_command(wall)).ending == tuner::Ending::Complete);
+  CHECK(afternoon.executor.pairs == 0);
+  const auto whole = wall == "6min" ? 6min : 8min;
+  CHECK(afternoon.took > whole - 72s);
+  CHECK(afternoon.took <= whole);
+  CHECK(std::ranges::any_of(afternoon.watcher.notes, [](const std::string& note) {
+    return note.starts_with("no time to compare trial 2 with the default: a verdict takes 3 pairs of about 132 s");
+  }));
+  const db::Store store = afternoon.reading();
+  const auto answer = tuner::answer_of(store, store.load_campaign("test"));
+  CHECK(cli::gain_sentence(answer) ==
+        "looks 1.20 times as fast as the default, not measured again: its time was too short for 3 pairs with the "
+        "default");
 }
 
 }  // namespace nocturne::test

@@ -119,11 +119,11 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Sche
   return &references_.emplace(schedule.batch, std::move(made)).first->second;
 }
 
-Admission FinalistGate::admits_changed(const db::StoredTrial& trial) {
+Admission FinalistGate::admits_changed(const db::StoredTrial& trial, std::chrono::nanoseconds after) {
   if (session_.spec.worker.own.levers.empty())
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
   if (!learning_.concerns(trial)) return Admission::Admitted;
-  const auto judged = learning_.judge(trial);
+  const auto judged = learning_.judge(trial, after);
   if (!judged) return Admission::Interrupted;
   if (judged->learning == measure::Learning::Other) return refuse(trial, judged->sentence);
   if (judged->learning == measure::Learning::NotJudged) return let_through(trial, judged->sentence);
@@ -132,9 +132,9 @@ Admission FinalistGate::admits_changed(const db::StoredTrial& trial) {
   return Admission::Admitted;
 }
 
-Admission FinalistGate::admits(const db::StoredTrial& trial) {
+Admission FinalistGate::admits(const db::StoredTrial& trial, std::chrono::nanoseconds after) {
   const GateSettings& settings = session_.spec.verify.gate;
-  if (!session_.spec.worker.own.empty()) return admits_changed(trial);
+  if (!session_.spec.worker.own.empty()) return admits_changed(trial, after);
   if (!settings.on) return Admission::Admitted;
   const auto detail = session_.store.load_trial(trial.id);
   if (!knows_gate(detail)) return let_through(trial, "its worker does not know the gate");
@@ -186,8 +186,9 @@ std::int64_t FinalistGate::seeds_wanted(const db::StoredTrial& baseline) const {
   return fitting < static_cast<std::int64_t>(measure::kFewestReferences) ? 0 : fitting;
 }
 
-bool FinalistGate::time_is_over() const {
-  return time_ && session_.clock.steady() >= time_->end;
+bool FinalistGate::is_time_for_epoch(const db::StoredTrial& baseline) const {
+  return !time_ ||
+         time_->has_time_for(forecast_of(space::total_time(*baseline.trial.parts, 1)), session_.clock.steady());
 }
 
 std::map<std::uint64_t, space::Run> FinalistGate::known_epochs(std::int64_t batch, std::int64_t seeds,
@@ -241,7 +242,7 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
       runs.push_back(found->second);
       continue;
     }
-    if (i >= wanted || (!session_.spec.verify.gate.seeds && time_is_over())) continue;
+    if (i >= wanted || !is_time_for_epoch(baseline)) continue;
     if (!std::exchange(told, true)) {
       session_.observer.note(
           fmt::format("the reference trains an epoch of {} seeds at batch {}: the band for the losses of trial {}",

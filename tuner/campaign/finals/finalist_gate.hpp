@@ -37,8 +37,9 @@ class FinalistGate {
   FinalistGate(const Session& session, std::optional<TimeFrame> time)
       : session_(session), time_(time), learning_(session, time) {}
 
-  /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds.
-  [[nodiscard]] Admission admits(const db::StoredTrial& trial);
+  /// The exact part: a few steps without dropout from the same weights on the same batches. Seconds. Judges a changed
+  /// script by its longer run only where that leaves the time that is needed `after`.
+  [[nodiscard]] Admission admits(const db::StoredTrial& trial, std::chrono::nanoseconds after = {});
 
   /// The statistical part, from the epoch in which the trial's accuracy was measured (of which nothing is repeated):
   /// its accuracy against the default's, its losses against several seeds of the reference, an epoch each where there
@@ -65,9 +66,9 @@ class FinalistGate {
                                                                         const db::StoredTrial& baseline);
   /// Epochs of the reference: as the campaign says, else as many as there is time for.
   [[nodiscard]] std::int64_t seeds_wanted(const db::StoredTrial& baseline) const;
-  [[nodiscard]] bool time_is_over() const;
+  [[nodiscard]] bool is_time_for_epoch(const db::StoredTrial& baseline) const;
   /// Judges a command of the user's own.
-  [[nodiscard]] Admission admits_changed(const db::StoredTrial& trial);
+  [[nodiscard]] Admission admits_changed(const db::StoredTrial& trial, std::chrono::nanoseconds after);
 
   [[nodiscard]] Admission refuse(const db::StoredTrial& trial, const std::string& why);
   [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);

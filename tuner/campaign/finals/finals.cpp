@@ -46,7 +46,53 @@ std::optional<space::Configuration> put_back(const space::Space& space, const sp
 }  // namespace
 
 bool Finals::time_for(std::chrono::nanoseconds work) const {
-  return !time_ || session_.clock.steady() + work <= time_->end;
+  return !time_ || time_->has_time_for(work, session_.clock.steady());
+}
+
+std::function<bool(std::size_t, std::chrono::nanoseconds)> Finals::while_time(std::chrono::nanoseconds pair,
+                                                                              std::chrono::nanoseconds after) const {
+  return [this, pair, after](std::size_t, std::chrono::nanoseconds measured) {
+    return time_for(std::max(pair, measured) + after);
+  };
+}
+
+std::chrono::nanoseconds Finals::expected_pair(const db::StoredTrial& baseline,
+                                               const db::StoredTrial& candidate) const {
+  if (pair_time_) return *pair_time_;
+  return forecast_pair(session_.spec.verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate));
+}
+
+std::chrono::nanoseconds Finals::fewest_pairs_time(const db::StoredTrial& baseline,
+                                                   const db::StoredTrial& candidate) const {
+  if (baseline.trial.outcome != space::Outcome::Ok) return {};
+  return expected_pair(baseline, candidate) * fewest_pairs(session_.spec.verify);
+}
+
+void Finals::give_up_verdict(const db::StoredTrial& candidate, std::chrono::nanoseconds pair) {
+  no_verdict_ = true;
+  const std::string sentence = fmt::format(
+      "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each; what is left of "
+      "the time is searched",
+      candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count());
+  session_.observer.note(sentence);
+  session_.store.try_append_event(
+      {.campaign = session_.campaign, .time_unix_ns = 0, .level = db::Level::Warning, .what = sentence});
+}
+
+bool Finals::is_time_for_verdict(const db::StoredTrial& baseline) {
+  if (!time_) return true;
+  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
+  const auto best = choose_finalists(trials, 1, session_.spec.run.process_sd);
+  if (best.empty() || trials[best.front()].id == baseline.id) return true;  // there is nothing to compare
+  const VerifySettings& verify = session_.spec.verify;
+  for (const db::StoredComparison& stored : session_.store.comparisons(session_.campaign))
+    if (stored.record.role == kVerifyRole && std::ssize(stored.pairs) >= fewest_pairs(verify)) return true;
+  const db::StoredTrial& fastest = trials[best.front()];
+  const auto pair = expected_pair(baseline, fastest);
+  if (time_for(forecast_verdict(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, fastest), pair)))
+    return true;
+  give_up_verdict(fastest, pair);
+  return false;
 }
 
 std::optional<std::chrono::nanoseconds> Finals::whole_time() const {
@@ -63,15 +109,17 @@ bool Finals::run() {
   const auto baseline = session_.store.load_numbered_trial(session_.campaign, 0);
   auto of_default = Admission::Refused;  // where it did not train there is nothing to compare with
   if (baseline.trial.outcome == space::Outcome::Ok) {
+    if (!is_time_for_verdict(baseline)) return true;
     of_default = gate_.admits(baseline);
     if (of_default == Admission::Interrupted) return false;
   }
-  for (int refused = 0; may_choose(refused); ++refused) {  // who trains wrongly is no winner: the next best may be
+  // Who trains wrongly is no winner: the next best may be.
+  for (int refused = 0; may_choose(refused, baseline); ++refused) {
     auto winner = choose(baseline);
     if (!winner) return !session_.interruption.requested();
     const bool is_default = winner->id == baseline.id;
     if (!is_default) {
-      const auto admission = gate_.admits(*winner);
+      const auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
       if (admission == Admission::Interrupted) return false;
       if (admission == Admission::Refused) continue;
     }
@@ -82,7 +130,7 @@ bool Finals::run() {
       winner = simplest(baseline, *winner);
       if (!winner) return false;
       if (winner->id != chosen) {
-        const auto admission = gate_.admits(*winner);
+        const auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
         if (admission == Admission::Interrupted) return false;
         if (admission == Admission::Refused) continue;
       }
@@ -96,7 +144,7 @@ bool Finals::run() {
   return false;
 }
 
-bool Finals::may_choose(int refused) const {
+bool Finals::may_choose(int refused, const db::StoredTrial& baseline) {
   if (refused == 0) return true;
   if (refused >= kMostRefused) {
     session_.observer.note(
@@ -105,7 +153,8 @@ bool Finals::may_choose(int refused) const {
                     refused));
     return false;
   }
-  if (time_for({})) return true;
+  const bool nothing_to_compare = baseline.trial.outcome != space::Outcome::Ok;
+  if (nothing_to_compare ? time_for({}) : is_time_for_verdict(baseline)) return true;
   session_.observer.note(fmt::format(
       "the time is over, and no further one is judged after {} that {} refused: what is shown as the best was not "
       "verified; start again with more time",
@@ -177,8 +226,11 @@ const db::StoredTrial* Finals::fastest_of(const std::vector<const db::StoredTria
   auto driver = PairDriver::open(pointers_to(comparisons),
                                  {.pairs = rounds, .most_pairs = rounds, .margin_percent = verify.margin_percent},
                                  session_.spec.strategy.seed);
+  const Pace best = pace_of(session_.spec, champion);
   // Its pairs choose, they report nothing.
-  const auto end = driver.run({.keep_verdicts = false});
+  const auto end =
+      driver.run({.time_for = while_time(forecast_pair(verify, best, best), fewest_pairs_time(baseline, champion)),
+                  .keep_verdicts = false});
   if (end == PairsEnd::Interrupted || session_.interruption.requested()) return nullptr;
 
   const auto changes_of = [&](const db::StoredTrial& trial) {
@@ -227,7 +279,7 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
     if (!time_for(simpler + reserved)) return winner;
     session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
-    auto found = as_fast(way[steps - 1], winner);
+    auto found = as_fast(way[steps - 1], winner, reserved);
     if (session_.interruption.requested()) return std::nullopt;
     session_.observer.simplified(found.has_value());
     if (found) return found;
@@ -235,7 +287,8 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
   return winner;
 }
 
-std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpler, const db::StoredTrial& winner) {
+std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpler, const db::StoredTrial& winner,
+                                               std::chrono::nanoseconds after) {
   auto trial = extra_trial_(simpler, "the winner with fewer changes");
   if (!trial || trial->trial.outcome != space::Outcome::Ok || !trial->trial.parts) return std::nullopt;
   auto comparing = Comparing::open(session_, winner, *trial, kSimplifyRole);
@@ -243,7 +296,8 @@ std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpl
   const VerifySettings& verify = session_.spec.verify;
   auto driver = PairDriver::open(
       {&*comparing}, {.pairs = verify.pairs, .most_pairs = verify.pairs, .margin_percent = verify.margin_percent});
-  const auto end = driver.run();
+  const Pace pace = pace_of(session_.spec, winner);
+  const auto end = driver.run({.time_for = while_time(forecast_pair(verify, pace, pace), after)});
   const measure::ComparisonMember& member = driver.comparison().members().front();
   const auto& judged = member.comparison;
   if (end != PairsEnd::Complete || has_left(member) || !judged) return std::nullopt;
@@ -253,20 +307,43 @@ std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpl
   return trial;
 }
 
-bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
+std::optional<measure::ComparisonPolicy> Finals::fit_looks(std::chrono::nanoseconds pair,
+                                                           std::chrono::nanoseconds training,
+                                                           std::int64_t known) const {
   const VerifySettings& verify = session_.spec.verify;
+  if (!time_ || time_for(pair * std::max<std::int64_t>(0, verify.pairs - known) + training)) return verify;
+  const auto left = std::max(time_->end - session_.clock.steady(), std::chrono::nanoseconds{0});
+  const auto fitting = [&](std::chrono::nanoseconds time) {
+    const std::int64_t more = pair > std::chrono::nanoseconds{0} ? time / pair : verify.pairs;
+    return static_cast<int>(std::clamp<std::int64_t>(known + more, 0, verify.pairs));
+  };
+  // A verdict without the accuracy says more than an accuracy without a verdict.
+  const int pairs = std::max(fitting(left - training), std::min(fitting(left), fewest_pairs(verify)));
+  if (pairs < fewest_pairs(verify)) return std::nullopt;
+  return measure::ComparisonPolicy{.pairs = pairs, .most_pairs = pairs, .margin_percent = verify.margin_percent};
+}
+
+bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
   auto opened = Comparing::open(session_, baseline, candidate, kVerifyRole);
   if (!opened) return false;
   Comparing& comparing = *opened;
-  auto driver = PairDriver::open({&comparing}, verify);
   const auto training = forecast_epochs(baseline, candidate);
-  const auto forecast = forecast_pair(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate));
-  int granted = verify.pairs;  // the first look is waited for all the same, and each further one once it is begun
+  const auto expected = expected_pair(baseline, candidate);
+  const auto policy = fit_looks(expected, training, comparing.pairs());
+  if (!policy) {
+    give_up_verdict(candidate, expected);
+    return true;
+  }
+  const int fewest = fewest_pairs(session_.spec.verify);
+  auto driver = PairDriver::open({&comparing}, *policy);
+  int granted = 0;  // the look whose pairs are begun
   const auto time_until_look = [&](std::size_t, std::chrono::nanoseconds pair) {
     const int look = driver.comparison().next_look();
-    if (look <= granted) return true;
-    const std::int64_t more = look - comparing.pairs();
-    if (!time_for(std::max(pair, forecast) * more + training)) {
+    const bool is_first = look <= policy->pairs, is_begun = is_first || look <= granted;
+    const int wanted = is_first ? fewest : is_begun ? 0 : look;
+    const auto more = std::max<std::int64_t>(1, wanted - comparing.pairs());
+    const auto after = is_begun ? std::chrono::nanoseconds{0} : training;
+    if (!time_for(std::max(pair, expected) * more + after)) {
       session_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
                                          comparing.pairs(), more));
       return false;
@@ -280,7 +357,18 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
   if (end == PairsEnd::Interrupted) return false;
   // Out of time: what there is gets judged with its share of the error, and is reported as undecided.
   driver.stop();
+  no_verdict_ = comparing.pairs() < fewest;
   return true;
+}
+
+bool Finals::is_time_for_accuracy(const db::StoredTrial& trial, const std::string& who) const {
+  const VerifySettings& verify = session_.spec.verify;
+  const auto needed = forecast_accuracy(verify, *trial.trial.parts);
+  if (time_for(needed)) return true;
+  session_.observer.note(fmt::format("{}: no time to train {} epoch{} for its accuracy, about {:.0f} s", who,
+                                     verify.accuracy_epochs, verify.accuracy_epochs == 1 ? "" : "s",
+                                     std::chrono::duration<double>(needed).count()));
+  return false;
 }
 
 bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
@@ -289,7 +377,7 @@ bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
   // An epoch may take an hour: one that an earlier session trained is not trained again.
   for (const db::StoredRun& stored : detail.runs)
     if (trained_for_accuracy(stored.record.run, epochs)) return true;
-  if (session_.interruption.requested()) return false;
+  if (session_.interruption.requested() || !is_time_for_accuracy(trial, who)) return false;
   const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);

@@ -9,7 +9,10 @@
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
 /// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
 /// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER
-/// and SAME are all open and time is left, after some more, up to `verify.most_pairs`.
+/// and SAME are all open and time is left, after some more, up to `verify.most_pairs`. Where there is no time for
+/// `verify.pairs`, one look is planned after as many as there is time for; where these are fewer than fewest_pairs(),
+/// none is measured, and the time goes back to the search. Nothing is begun that is forecast to end later than the
+/// budget and kOverrunShare of it allow (pacing.hpp).
 
 #include <chrono>
 #include <cstdint>
@@ -34,21 +37,43 @@ using ExtraTrial =
 
 class Finals {
  public:
-  /// `time`: the campaign's. The first look is waited for all the same. Empty: not bounded by time.
-  Finals(const Session& session, std::optional<TimeFrame> time, ExtraTrial extra_trial)
-      : session_(session), time_(time), gate_(session, time), extra_trial_(std::move(extra_trial)) {}
+  /// `time`: the campaign's; empty: not bounded by time. `pair_time`: what a pair of earlier finals took.
+  Finals(const Session& session, std::optional<TimeFrame> time, ExtraTrial extra_trial,
+         std::optional<std::chrono::nanoseconds> pair_time = {})
+      : session_(session),
+        time_(time),
+        gate_(session, time),
+        extra_trial_(std::move(extra_trial)),
+        pair_time_(pair_time) {}
 
   /// For the best that the gate admits (finalist_gate.hpp). Does only what is missing. Nothing to do where the default
   /// failed, or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were
-  /// refused, or one when the time is over (said to the observer). Returns whether everything is there.
+  /// refused, or one when the time is over, and where there is no time for a verdict (said to the observer). Returns
+  /// whether everything is there that there was time for.
   [[nodiscard]] bool run();
 
-  /// Mean time of the pairs with the default that run() measured last; empty: it measured none.
+  /// Mean time of the pairs with the default that run() measured last; it measured none: as given, or empty.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> pair_time() const { return pair_time_; }
+  /// Whether there was no time for a verdict.
+  [[nodiscard]] bool no_verdict() const { return no_verdict_; }
 
  private:
+  /// One pair of the two, as measured before or forecast.
+  [[nodiscard]] std::chrono::nanoseconds expected_pair(const db::StoredTrial& baseline,
+                                                       const db::StoredTrial& candidate) const;
+  /// What a verdict takes at least, beside the gate.
+  [[nodiscard]] std::chrono::nanoseconds fewest_pairs_time(const db::StoredTrial& baseline,
+                                                           const db::StoredTrial& candidate) const;
+  /// Whether the fewest pairs that give a verdict fit into the time, or are there already; says why not.
+  [[nodiscard]] bool is_time_for_verdict(const db::StoredTrial& baseline);
+  /// Says and remembers that there will be none of the trial.
+  void give_up_verdict(const db::StoredTrial& candidate, std::chrono::nanoseconds pair);
+  /// Looks for as many pairs as there is time for, of which so many are known. Empty: not for the fewest.
+  [[nodiscard]] std::optional<measure::ComparisonPolicy> fit_looks(std::chrono::nanoseconds pair,
+                                                                   std::chrono::nanoseconds training,
+                                                                   std::int64_t known) const;
   /// Whether another winner is looked for after so many that the gate refused; says why not.
-  [[nodiscard]] bool may_choose(int refused) const;
+  [[nodiscard]] bool may_choose(int refused, const db::StoredTrial& baseline);
   /// The winner among the finished trials; empty: interrupted, or none ended well.
   [[nodiscard]] std::optional<db::StoredTrial> choose(const db::StoredTrial& baseline);
   /// By so many pairs of each finalist with the first one; null: interrupted. The winner is one of them.
@@ -58,14 +83,18 @@ class Finals {
   [[nodiscard]] int fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const;
   /// The winner, or one with fewer changes that is as fast; empty: interrupted.
   [[nodiscard]] std::optional<db::StoredTrial> simplest(const db::StoredTrial& baseline, const db::StoredTrial& winner);
-  /// Empty: it cannot be measured, or is slower; or interrupted.
+  /// Empty: it cannot be measured, or is slower; or interrupted, or out of time, of which so much is kept.
   [[nodiscard]] std::optional<db::StoredTrial> as_fast(const space::Configuration& simpler,
-                                                       const db::StoredTrial& winner);
+                                                       const db::StoredTrial& winner, std::chrono::nanoseconds after);
   /// The gain over the default, and the accuracy of both.
   [[nodiscard]] bool measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best);
   [[nodiscard]] bool verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  [[nodiscard]] bool is_time_for_accuracy(const db::StoredTrial& trial, const std::string& who) const;
   [[nodiscard]] bool accuracy(const db::StoredTrial& trial, const std::string& who);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work) const;
+  /// For a driver whose pairs are of these two: whether one more fits before what must come `after`.
+  [[nodiscard]] std::function<bool(std::size_t, std::chrono::nanoseconds)> while_time(
+      std::chrono::nanoseconds pair, std::chrono::nanoseconds after) const;
   /// What is trained after the pairs: the epochs for the accuracy, and the gate's.
   [[nodiscard]] std::chrono::nanoseconds forecast_epochs(const db::StoredTrial& baseline,
                                                          const db::StoredTrial& best) const;
@@ -76,6 +105,7 @@ class Finals {
   FinalistGate gate_;
   ExtraTrial extra_trial_;
   std::optional<std::chrono::nanoseconds> pair_time_;
+  bool no_verdict_ = false;
 };
 
 // The smallest change that wins: of the settings in which a winner differs from the default, most do nothing; they

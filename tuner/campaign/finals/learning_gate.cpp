@@ -90,15 +90,15 @@ const LearningGate::References* LearningGate::references(const space::Configurat
   return &known;
 }
 
-bool LearningGate::time_for_longer(const db::StoredTrial& trial) const {
+bool LearningGate::time_for_longer(const db::StoredTrial& trial, std::chrono::nanoseconds after) const {
   if (!time_ || !trial.trial.parts) return true;
-  return session_.clock.steady() + forecast_learning(*trial.trial.parts) <= time_->end;
+  return time_->has_time_for(forecast_learning(*trial.trial.parts) + after, session_.clock.steady());
 }
 
-std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial) {
+std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial, std::chrono::nanoseconds after) {
   if (const auto known = judged_learning(session_.store.load_trial(trial.id))) return known;
   const space::Configuration& configuration = trial.trial.configuration;
-  const bool longer = time_for_longer(trial);
+  const bool longer = time_for_longer(trial, after);
   session_.observer.note(fmt::format(
       "does trial {} learn as the script does unchanged? Same random streams for a "
       "start, others for {}",

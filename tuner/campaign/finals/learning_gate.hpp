@@ -31,8 +31,9 @@ class LearningGate {
 
   /// Whether there is something to judge: levers that are not as the script is.
   [[nodiscard]] bool concerns(const db::StoredTrial& trial) const;
-  /// Empty: interrupted. A judgement of an earlier session is not made again. REQUIRES: concerns(trial).
-  [[nodiscard]] std::optional<JudgedLearning> judge(const db::StoredTrial& trial);
+  /// Empty: interrupted. A judgement of an earlier session is not made again. `after`: time that must be left.
+  /// REQUIRES: concerns(trial).
+  [[nodiscard]] std::optional<JudgedLearning> judge(const db::StoredTrial& trial, std::chrono::nanoseconds after = {});
 
  private:
   /// What one run of a configuration recorded, or a sentence why it did not.
@@ -50,7 +51,7 @@ class LearningGate {
                                                 std::uint64_t seed);
   /// Null: interrupted. Made once for each reference.
   [[nodiscard]] const References* references(const space::Configuration& configuration, bool longer);
-  [[nodiscard]] bool time_for_longer(const db::StoredTrial& trial) const;
+  [[nodiscard]] bool time_for_longer(const db::StoredTrial& trial, std::chrono::nanoseconds after) const;
 
   const Session& session_;
   std::optional<TimeFrame> time_;

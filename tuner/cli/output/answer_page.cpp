@@ -10,6 +10,7 @@
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -236,7 +237,13 @@ std::string gain_sentence(const tuner::Answer& answer) {
   if (!answer.verdict) {
     const double ratio = space::total_time(*answer.baseline->trial.parts, answer.objective.primary) /
                          space::total_time(*answer.best->trial.parts, answer.objective.primary);
-    return fmt::format("looks {:.2f} times as fast as the default, not yet measured again", ratio);
+    const tuner::CampaignSections sections = tuner::sections_of(answer.campaign.spec);
+    const bool no_time =
+        answer.campaign.finished_unix_ns && !answer.comparison && (sections.budget.wall || sections.budget.until);
+    return fmt::format("looks {:.2f} times as fast as the default, {}", ratio,
+                       no_time ? fmt::format("not measured again: its time was too short for {} pairs with the default",
+                                             tuner::fewest_pairs(sections.verify))
+                               : "not yet measured again");
   }
   const db::VerdictRecord& verdict = *answer.verdict;
   const double gain = tuner::gain_percent(verdict.log_ratio_mean);
@@ -300,11 +307,10 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
       json["seconds"] = space::total_time(*parts, answer.objective.primary);
       json["parts_s"] = parts_row(*parts);
       json["steps_per_epoch"] = parts->steps_per_epoch;
-      if (wait) {
+      if (wait)
         json["data_wait"] = {{"step_s", wait->step_seconds},
                              {"share", wait->share},
                              {"seconds", measure::data_wait_seconds(*wait, *parts, answer.objective.primary)}};
-      }
     }
     if (accuracy) json["accuracy"] = accuracy->accuracy;
     if (!share.empty()) json["step_share"] = share;
