@@ -1,7 +1,7 @@
-"""Exported images are built and train: `dockerfile` by podman, `charliecloud` by ch-image and ch-run, offline.
+"""Exported images are built and train: `dockerfile` by podman, `charliecloud` by ch-image and ch-run, `apptainer`, offline.
 
 The base image is a shell, its tools and a C library; what the worker is linked with beside comes from the profile. A
-value of the configuration tries to become a command on the way. Skipped (77) where neither can run."""
+value of the configuration tries to become a command on the way. Skipped (77) where none can run."""
 
 import json
 import os
@@ -39,10 +39,13 @@ def make_base(root):
 
 
 def tuned(place):
-    file = place.write(campaign(name="Image.of__mine", trials=2, parameters=[
+    document = campaign(name="Image.of__mine", trials=2, parameters=[
         {"name": "threads", "stage": "run", "values": [2], "default": 2},
-        {"name": "env.HOSTILE", "stage": "run", "values": [HOSTILE], "default": HOSTILE}]))
-    done = place.run("tune", file)
+        {"name": "env.HOSTILE", "stage": "run", "values": [HOSTILE], "default": HOSTILE}])
+    program = place.folder / "my programs" / "a worker"  # a path that may hold spaces
+    program.parent.mkdir()
+    document["worker"]["command"][0] = shutil.copy(FAKE_WORKER, program).as_posix()
+    done = place.run("tune", place.write(document))
     assert done.returncode in (0, 1), done.stderr
 
 
@@ -113,12 +116,28 @@ def check_charliecloud(place, root):
         has_trained(results, epochs)
 
 
+def check_apptainer(place, root):
+    """As it is exported, but for the hub of its base image: none can be reached."""
+    text = export(place, "apptainer").read_text()
+    assert text.count("Bootstrap: docker\nFrom: docker.io/library/debian:12-slim\n") == 2, text
+    file = place.folder / "local.def"
+    file.write_text(text.replace("Bootstrap: docker\nFrom: docker.io/library/debian:12-slim",
+                                 f"Bootstrap: localimage\nFrom: {root}"))
+    image = place.folder / "image.sif"
+    run("unshare", "-Ur", "apptainer", "build", image, file)
+    results = place.folder / "results of apptainer"
+    results.mkdir()
+    run("apptainer", "run", "--bind", f"{place.folder}/data-set:/data:ro", "--bind", f"{results}:/results", "--pwd",
+        "/results", image, "--epochs", "2")
+    has_trained(results, 2)
+
+
 def main():
     with Workspace() as place:
-        checks = {"podman": check_podman, "charliecloud": check_charliecloud}
+        checks = {"podman": check_podman, "charliecloud": check_charliecloud, "apptainer": check_apptainer}
         runtimes = [runtime for runtime in usable(place) if runtime in checks]
         if not runtimes:
-            print("neither podman nor Charliecloud can run here")
+            print("no container runtime can run here")
             sys.exit(77)
         root = place.folder / "root"
         make_base(root)
