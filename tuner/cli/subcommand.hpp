@@ -57,6 +57,7 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_pareto(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_replay(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_report(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_request(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_roofline(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_schema(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_show(CLI::App& subcommand);

@@ -60,7 +60,7 @@ BundleFolder::~BundleFolder() {
   fs::remove_all(path_, ignored);
 }
 
-std::vector<fs::path> own_libraries(std::string_view ldd) {
+std::vector<fs::path> linked_libraries(std::string_view ldd) {
   std::vector<fs::path> libraries;
   while (!ldd.empty()) {
     std::string_view line = ldd.substr(0, ldd.find('\n'));
@@ -68,10 +68,17 @@ std::vector<fs::path> own_libraries(std::string_view ldd) {
     const std::size_t arrow = line.find("=> /");
     if (arrow == std::string_view::npos) continue;
     line.remove_prefix(arrow + 3);
-    const std::string path(line.substr(0, line.rfind(" (")));
-    const bool system = path.starts_with("/lib") || (path.starts_with("/usr/") && !path.starts_with("/usr/local/"));
-    if (!system) libraries.emplace_back(path);
+    libraries.emplace_back(line.substr(0, line.rfind(" (")));
   }
+  return libraries;
+}
+
+std::vector<fs::path> own_libraries(std::string_view ldd) {
+  std::vector<fs::path> libraries = linked_libraries(ldd);
+  std::erase_if(libraries, [](const fs::path& library) {
+    const std::string& path = library.native();
+    return path.starts_with("/lib") || (path.starts_with("/usr/") && !path.starts_with("/usr/local/"));
+  });
   return libraries;
 }
 

@@ -41,7 +41,9 @@ class BundleFolder {
   std::filesystem::path path_;
 };
 
-/// Libraries in the lines of `ldd` that lie elsewhere than in the system's folders.
+/// Libraries in the lines of `ldd`, with their paths.
+[[nodiscard]] std::vector<std::filesystem::path> linked_libraries(std::string_view ldd);
+/// Those of them that lie elsewhere than in the system's folders.
 [[nodiscard]] std::vector<std::filesystem::path> own_libraries(std::string_view ldd);
 
 /// A document in the content; null where it is none.

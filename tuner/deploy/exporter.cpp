@@ -9,6 +9,11 @@ const std::vector<Exporter>& exporters() {
       {"sh", "sh", "a shell script that trains exactly as measured", true, export_sh},
       {"slurm", "slurm", "a job script for Slurm: sbatch FILE", true, export_slurm},
       {"torque", "pbs", "a job script for Torque and PBS: qsub FILE", true, export_torque},
+      {"dockerfile", "Dockerfile", "an image for podman and Docker", false, export_dockerfile},
+      {"charliecloud", "charliecloud", "a script that builds an image for Charliecloud and trains in it", true,
+       export_charliecloud},
+      {"apptainer", "def", "an image for Apptainer and Singularity", false, export_apptainer},
+      {"shifter", "shifter", "a job script for Shifter under Slurm", true, export_shifter},
       {"changes", "txt", "the lines that do the same in your own script, and around it", false, export_changes},
   };
   return list;

@@ -34,5 +34,10 @@ struct Exporter {
 /// The same with directives in front that ask for what was measured (exporters/slurm.cpp, exporters/torque.cpp).
 [[nodiscard]] std::string export_slurm(const Profile& profile);
 [[nodiscard]] std::string export_torque(const Profile& profile);
+/// Images, and what starts them (image_contents.hpp).
+[[nodiscard]] std::string export_dockerfile(const Profile& profile);
+[[nodiscard]] std::string export_charliecloud(const Profile& profile);
+[[nodiscard]] std::string export_apptainer(const Profile& profile);
+[[nodiscard]] std::string export_shifter(const Profile& profile);
 
 }  // namespace nocturne::deploy

@@ -26,6 +26,9 @@ struct JobResources {
 /// "HH:MM:SS", hours without limit.
 [[nodiscard]] std::string clock_text(std::chrono::minutes time);
 
+/// The lines that ask Slurm for them, and name the job after the campaign.
+[[nodiscard]] std::string slurm_directives(const Profile& profile, const JobResources& resources);
+
 /// The lines of comments behind the directives: where the numbers come from.
 [[nodiscard]] std::string resource_comments(const Profile& profile, const JobResources& resources);
 

@@ -83,6 +83,8 @@ void use_environment(Profile& profile, const measure::Environment& environment,
   profile.training.arguments.assign(words.begin() + 1, words.end());
   profile.training.artifact = environment.key;
   profile.training.packages = environment.lock;
+  profile.training.python = measure::to_text(environment.interpreter.version);
+  profile.training.fix_ups = recipe.fix_ups;
   for (const auto& [name, value] : measure::variables_of(recipe, environment.folder)) profile.launch.set[name] = value;
 }
 

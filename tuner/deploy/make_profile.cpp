@@ -1,6 +1,7 @@
 #include "tuner/deploy/make_profile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -9,12 +10,14 @@
 
 #include "measure/artifact/artifact.hpp"
 #include "measure/comparison/statistics.hpp"
+#include "measure/container/runtimes.hpp"
 #include "measure/protocol/request.hpp"
 #include "measure/supervisor/run_folder.hpp"
 #include "space/fingerprint.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/container.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/own_command.hpp"
@@ -132,6 +135,26 @@ std::expected<void, std::string> find_program(const space::Run& run, const tuner
                                      tuner::command_text({"tune", "FILE"})));
 }
 
+/// What an image must have for it. The C library is the image's own, with its loader.
+std::vector<std::filesystem::path> libraries_of(const std::filesystem::path& program) {
+  constexpr std::chrono::seconds kPatience{30};
+  constexpr std::array<std::string_view, 7> kOfLibc = {"libc.",  "libm.",    "libpthread.", "libdl.",
+                                                       "librt.", "libutil.", "libresolv."};
+  const auto said = measure::ask_tool({"ldd", program.string()}, kPatience);
+  std::vector<std::filesystem::path> libraries = said ? linked_libraries(*said) : decltype(libraries)();
+  std::erase_if(libraries, [&](const std::filesystem::path& library) {
+    return std::ranges::any_of(
+        kOfLibc, [name = library.filename().string()](std::string_view start) { return name.starts_with(start); });
+  });
+  std::error_code error;
+  for (std::filesystem::path& library : libraries) {
+    // /lib is a link to /usr/lib here, and may be in an image, or not.
+    const auto folder = std::filesystem::canonical(library.parent_path(), error);
+    if (!error) library = folder / library.filename();
+  }
+  return libraries;
+}
+
 std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
   const auto whole = space::Fingerprint::from_json(store.load_fingerprint(hash).fields);
   if (!whole) return std::unexpected(whole.error());
@@ -215,6 +238,8 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
     profile.training.artifact = used.environment.key;
     profile.training.recipe = used.recipe->name;
     profile.training.packages = used.environment.lock;
+    profile.training.python = measure::to_text(used.environment.interpreter.version);
+    profile.training.fix_ups = used.recipe->fix_ups;
     profile.training.program = words.front();
     profile.training.arguments.assign(words.begin() + 1, words.end());
   } else if (!own) {
@@ -222,6 +247,7 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
         tuner::framework_of({.recipe = worker.recipe, .command = {}, .own = {}}, profile.configuration);
     auto found = find_program(run, worker, framework, circumstances.builds_folder, profile.training);
     if (!found) return found;
+    profile.training.libraries = libraries_of(profile.training.program);
   }
   auto launch = measure::launch_settings(profile.configuration, circumstances.machine);
   if (!launch) return std::unexpected(launch.error());

@@ -82,6 +82,9 @@ nlohmann::json to_json(const Profile& profile) {
   if (profile.gain) document["verdict"] = gain_json(*profile.gain);
   if (!profile.training.recipe.empty()) document["training"]["recipe"] = profile.training.recipe;
   if (!profile.training.packages.empty()) document["training"]["packages"] = profile.training.packages;
+  if (!profile.training.python.empty()) document["training"]["python"] = profile.training.python;
+  if (!profile.training.fix_ups.empty()) document["training"]["fix_ups"] = profile.training.fix_ups;
+  for (const auto& library : profile.training.libraries) document["training"]["libraries"].push_back(library.string());
   if (!profile.forced.empty()) document["forced"] = profile.forced;
   if (!profile.effects.empty()) document["effects"] = profile.effects;
   if (profile.training.own_command.is_object()) document["training"]["own_command"] = profile.training.own_command;

@@ -45,7 +45,11 @@ struct Training {
   std::string artifact;                 ///< key of the build or the environment, or empty: neither
   std::string recipe{};                 ///< what `framework` calls it, so that it can be made again; empty: not known
   std::vector<std::string> packages{};  ///< locked packages of an environment
-  std::filesystem::path data_folder;    ///< absolute
+  std::string python{};                 ///< version of its Python: "3.11.2"; empty: not an environment
+  std::vector<std::string> fix_ups{};   ///< what changed it after its packages were installed
+  /// What the program is linked with beside the C library; of a program that is no environment's.
+  std::vector<std::filesystem::path> libraries{};
+  std::filesystem::path data_folder;  ///< absolute
   std::uint64_t seed = 1;
   std::int64_t steps = 40;  ///< timed steps of the runs that were measured
   std::int64_t steps_per_sample = 1;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <iterator>
@@ -275,6 +276,9 @@ Training read_training(const Reader& section) {
                        .artifact = section.text("artifact"),
                        .recipe = {},
                        .packages = {},
+                       .python = {},
+                       .fix_ups = {},
+                       .libraries = {},
                        .data_folder = section.path("data_folder"),
                        .seed = static_cast<std::uint64_t>(section.integer("seed")),
                        .steps = section.integer("steps"),
@@ -282,6 +286,15 @@ Training read_training(const Reader& section) {
                        .partial_batch = section.text("partial_batch")};
   if (section.has("recipe")) training.recipe = section.text("recipe");
   if (section.has("packages")) training.packages = section.texts("packages");
+  if (section.has("python")) training.python = section.text("python");
+  if (training.python.find_first_not_of("0123456789.abcr") != std::string::npos)
+    section.fail("python", "a version, such as 3.11.2");
+  if (section.has("fix_ups")) training.fix_ups = section.texts("fix_ups");
+  if (section.has("libraries")) {
+    for (const std::string& library : section.texts("libraries")) training.libraries.emplace_back(library);
+    if (std::ranges::any_of(training.libraries, [](const auto& each) { return !each.is_absolute(); }))
+      section.fail("libraries", "absolute paths");
+  }
   if (training.partial_batch != "drop" && training.partial_batch != "train")
     section.fail("partial_batch", "drop or train");
   return training;

@@ -55,7 +55,12 @@ TEST_CASE("every document has a schema with a version, and nocturne schema lists
     CHECK_FALSE(deviations(named_document(name, {{"unheard_of", json::array()}})).empty());  // and it is a schema
   }
   CHECK(cli.nocturne({"schema", "--json"}) == ExitCode::Ok);
-  CHECK(cli.json().at("names").size() == document_names().size() + 1);
+  CHECK(cli.json().at("names").size() == document_names().size() + 2);
+  for (const char* input : {"campaign", "request"}) {
+    CHECK_THAT(list, ContainsSubstring(input));
+    REQUIRE(cli.nocturne({"schema", input}) == ExitCode::Ok);
+    CHECK(cli.json().at("$schema") == "http://json-schema.org/draft-07/schema#");
+  }
   CHECK(cli.nocturne({"schema", "bset"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("did you mean 'best'?"));
 }

@@ -94,7 +94,7 @@ std::map<std::string, std::string> effects_of(const db::Store& store, const tune
 void setup(CLI::App& subcommand, ExportOptions& options) {
   std::string formats;
   for (const deploy::Exporter& exporter : deploy::exporters())
-    formats += fmt::format("  {:<8} {}\n", exporter.name, exporter.summary);
+    formats += fmt::format("  {:<13} {}\n", exporter.name, exporter.summary);
   add_campaign_choice(subcommand, options.campaign);
   subcommand
       .add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")

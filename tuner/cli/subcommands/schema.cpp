@@ -2,6 +2,7 @@
 
 #include "tuner/cli/subcommand.hpp"
 
+#include <array>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/schema/campaign_schema.hpp"
+#include "tuner/schema/request_schema.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -25,11 +27,20 @@ struct SchemaOptions {
   std::string check;  ///< a file with a document of --json
 };
 
-constexpr std::string_view kCampaign = "campaign";
+/// What is read, where the others are printed.
+struct InputSchema {
+  std::string_view name, read_from;
+  std::string_view (*text)();
+};
+constexpr std::array kInputs = {InputSchema{"campaign", "campaign files", tuner::campaign_schema},
+                                InputSchema{"request", "what 'nocturne request' reads", tuner::request_schema}};
 
 std::vector<DocumentName> all_names() {
   auto names = document_names();
-  names.insert(names.begin(), {.name = std::string(kCampaign), .printed_by = "campaign files"});
+  for (std::size_t i = 0; i < kInputs.size(); ++i) {
+    names.insert(names.begin() + static_cast<std::ptrdiff_t>(i),
+                 {.name = std::string(kInputs[i].name), .printed_by = std::string(kInputs[i].read_from)});
+  }
   return names;
 }
 
@@ -58,14 +69,15 @@ ExitCode check_document(const Context& context, const std::string& file) {
 }
 
 void setup(CLI::App& subcommand, SchemaOptions& options) {
-  auto* name = subcommand.add_option("name", options.name, "Name of a document, or 'campaign' (default: list them)");
+  auto* name =
+      subcommand.add_option("name", options.name, "Name of a document, 'campaign' or 'request' (default: list them)");
   name->type_name("NAME");
   add_value(subcommand, "--check", options.check, "FILE",
             "Say where the document in this file deviates from the schema it names")
       ->excludes(name);
   subcommand.footer(
       "Each document of --json names its schema in the key 'schema'; its 'version' changes when the document does.\n"
-      "'campaign' checks every campaign file that is read.\n"
+      "'campaign' checks every campaign file that is read, 'request' every request.\n"
       "\n"
       "Examples:\n"
       "  nocturne schema campaign > campaign.schema.json\n"
@@ -75,8 +87,9 @@ void setup(CLI::App& subcommand, SchemaOptions& options) {
 ExitCode run(const SchemaOptions& options, Context& context) {
   if (!options.check.empty()) return check_document(context, options.check);
   if (options.name.empty()) return list_schemas(context);
-  if (options.name == kCampaign) {
-    context.verbatim() << tuner::campaign_schema();
+  for (const InputSchema& input : kInputs) {
+    if (options.name != input.name) continue;
+    context.verbatim() << input.text();
     return ExitCode::Ok;
   }
   const auto schema = document_schema(options.name);

@@ -1,0 +1,30 @@
+#pragma once
+
+/// The job script of a request: its directives, and behind them the script that trains as measured.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuner/deploy/profile.hpp"
+#include "tuner/request/job_request.hpp"
+
+namespace nocturne::tuner {
+
+/// Mail events for Slurm ("BEGIN,END,FAIL") from Torque's letters ("bef"); words are left as they are.
+[[nodiscard]] std::string slurm_mail(std::string_view events);
+/// The other way round. What Torque does not know (REQUEUE, TIME_LIMIT) is left out; nothing left: "n".
+[[nodiscard]] std::string torque_mail(std::string_view events);
+
+/// Lines "#SBATCH …" or "#PBS …" for these options; none without a scheduler. `options` are those of a request,
+/// checked.
+[[nodiscard]] std::string job_directives(const nlohmann::json& options, std::string_view scheduler);
+
+/// The request's options; what it leaves open (threads, memory, time, GPU) is filled in from what was measured.
+[[nodiscard]] nlohmann::json completed_options(const JobRequest& request, const deploy::Profile& profile);
+
+/// A POSIX script for the request's scheduler, or for a shell.
+[[nodiscard]] std::string job_script(const JobRequest& request, const deploy::Profile& profile);
+
+}  // namespace nocturne::tuner

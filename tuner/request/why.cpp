@@ -1,0 +1,58 @@
+#include "tuner/request/why.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace nocturne::tuner {
+namespace {
+
+std::string demands_text(const Demands& demands) {
+  std::vector<std::string> parts;
+  if (!demands.workload.empty()) parts.push_back("workload " + demands.workload);
+  if (!demands.framework.empty()) parts.push_back(demands.framework);
+  if (!demands.version.empty()) parts.push_back("version " + demands.version);
+  if (!demands.accelerator.empty()) parts.push_back("accelerator " + demands.accelerator);
+  if (demands.threads) parts.push_back(fmt::format("{} threads", *demands.threads));
+  for (const auto& [compiler, wanted] :
+       {std::pair{"xla", demands.xla}, {"ngraph", demands.ngraph}, {"glow", demands.glow}})
+    if (wanted) parts.push_back(fmt::format("{} {}", *wanted ? "with" : "without", compiler));
+  return parts.empty() ? "nothing of what trains" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string proof_text(const Answer& answer) {
+  if (!answer.baseline || answer.best->trial.configuration == answer.baseline->trial.configuration)
+    return "it is that campaign's default";
+  if (!answer.verdict) return "it was not compared with that campaign's default in pairs";
+  const db::VerdictRecord& verdict = *answer.verdict;
+  return fmt::format("against that campaign's default it is {} ({:+.1f} %, {:+.1f} to {:+.1f}, {} pairs)",
+                     verdict.verdict, gain_percent(verdict.log_ratio_mean), gain_percent(verdict.log_ratio_high),
+                     gain_percent(verdict.log_ratio_low), verdict.pairs);
+}
+
+}  // namespace
+
+std::vector<std::string> why_lines(const JobRequest& request, const Fitting& chosen) {
+  const db::StoredTrial& best = *chosen.answer.best;
+  std::vector<std::string> lines = {
+      fmt::format("Demanded: {}.", demands_text(demands_of(request))),
+      fmt::format("Chosen: trial {} of campaign {}, known by {}; {}.", best.trial.number, chosen.answer.campaign.name,
+                  to_text(chosen.evidence), proof_text(chosen.answer))};
+  for (const auto& [name, value] : best.trial.configuration.values())
+    lines.push_back(fmt::format("  {} = {}", name, space::to_text(value)));
+  if (!chosen.price.empty()) lines.push_back(fmt::format("What the demand costs: {}.", chosen.price));
+  return lines;
+}
+
+std::string why_page(const JobRequest& request, const Choice& choice) {
+  std::string text = "# Why this configuration\n\n";
+  for (const std::string& line : why_lines(request, *choice.chosen))
+    text += line.starts_with(' ') ? fmt::format("    {}\n", line.substr(2)) : fmt::format("\n{}\n\n", line);
+  if (choice.others.empty()) return text;
+  text += "\n## Not chosen\n\n";
+  for (const auto& [campaign, reason] : choice.others) text += fmt::format("- {}: {}\n", campaign, reason);
+  return text;
+}
+
+}  // namespace nocturne::tuner
