@@ -38,6 +38,7 @@ const std::vector<Subcommand>& subcommands() {
       {look, "show", "Everything known of one trial and its runs", add_show},
       {deploy, "apply", "Run a command the way a profile was measured", add_apply},
       {deploy, "export", "Write the best configuration down for a deployment", add_export},
+      {deploy, "deploy", "Move a profile into a container, and measure what that costs", add_deploy},
       {deploy, "request", "Answer a job description with a measured job script", add_request},
       {judge, "compare", "Configurations side by side; --measure measures them", add_compare},
       {judge, "verify", "Does an exported profile still hold, here and now?", add_verify},

@@ -44,6 +44,7 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_clean(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_compare(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_completion(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_deploy(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_doctor(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_env(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_execute(CLI::App& subcommand);

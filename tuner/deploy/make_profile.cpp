@@ -273,10 +273,9 @@ bool is_image_of(const tuner::ContainerPlace& place, const space::Run& run) {
          (error || std::chrono::duration_cast<std::chrono::nanoseconds>(made).count() <= run.started_unix_ns);
 }
 
-/// The container that the run was in, found again.
-std::expected<void, std::string> use_container(const space::Run& run, const ProfileCircumstances& circumstances,
-                                               Profile& profile) {
-  if (container_of(profile).empty()) return {};
+/// The place that the profile's configuration names, prepared as for a run.
+std::expected<tuner::ContainerPlace, std::string> place_here(const Profile& profile,
+                                                             const ProfileCircumstances& circumstances) {
   tuner::PreparedWorker prepared;
   prepared.argv = {profile.training.program.string()};
   prepared.argv.insert(prepared.argv.end(), profile.training.arguments.begin(), profile.training.arguments.end());
@@ -294,12 +293,20 @@ std::expected<void, std::string> use_container(const space::Run& run, const Prof
   tuner::Containment containment(std::move(options));
   if (auto done = containment.prepare(profile.configuration, prepared, {}); !done)
     return std::unexpected(done.error().reason);
-  const tuner::ContainerPlace& place = *prepared.contained;
-  if (!is_image_of(place, run)) {
+  return *std::move(prepared.contained);
+}
+
+/// The container that the run was in, found again.
+std::expected<void, std::string> use_container(const space::Run& run, const ProfileCircumstances& circumstances,
+                                               Profile& profile) {
+  if (container_of(profile).empty()) return {};
+  const auto place = place_here(profile, circumstances);
+  if (!place) return std::unexpected(place.error());
+  if (!is_image_of(*place, run)) {
     return std::unexpected(fmt::format("the image {} is another one than was measured; '{}' measures it",
-                                       place.image.name, tuner::command_text({"tune", "FILE"})));
+                                       place->image.name, tuner::command_text({"tune", "FILE"})));
   }
-  profile.container = container_of_place(place, place.runtime->version());
+  profile.container = container_of_place(*place, place->runtime->version());
   return {};
 }
 
@@ -347,6 +354,13 @@ std::expected<Profile, std::string> make_profile(const db::Store& store, const t
   profile.created = utc(circumstances.created_unix_ns);
   // One check for what is written and what is read: a profile that cannot be read back is not handed out.
   return profile_from_json(to_json(profile));
+}
+
+std::expected<void, std::string> put_into_container(Profile& profile, const ProfileCircumstances& circumstances) {
+  const auto place = place_here(profile, circumstances);
+  if (!place) return std::unexpected(place.error());
+  profile.container = container_of_place(*place, place->runtime->version());
+  return {};
 }
 
 std::expected<WrittenProfile, std::string> write_profile(const std::filesystem::path& folder, const Profile& profile) {

@@ -39,6 +39,10 @@ struct ProfileCircumstances {
 [[nodiscard]] std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,
                                                                const ProfileCircumstances& circumstances);
 
+/// Fills in the container that the configuration names, which is prepared here. The error is a sentence.
+[[nodiscard]] std::expected<void, std::string> put_into_container(Profile& profile,
+                                                                  const ProfileCircumstances& circumstances);
+
 /// Where a profile's files are.
 struct WrittenProfile {
   std::filesystem::path json, env, sh;
