@@ -7,10 +7,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
 #include "tests/tuner/campaign/campaign_fixture.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/cli.hpp"
 #include "tuner/cli/output/format.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/roofline/machine_figures.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -61,6 +66,9 @@ class Evening {
     auto spec = tuner::parse_campaign(std::string(kCampaign), "evening.json", "/", space::Facts());
     if (!spec) FAIL(tuner::to_text(spec.error()));
     SessionFixture<> cli(folder_, "nocturne.db");
+    cli.fingerprint =
+        measure::fingerprint_of(measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix}));
+    know_machine(cli.fingerprint);
     FakeExecutor& executor = cli.executor;
     executor.step_seconds = step_seconds;
     executor.can_be_built = [](const space::Configuration& configuration) {
@@ -74,7 +82,9 @@ class Evening {
   }
 
   /// What `nocturne WORDS…` prints on a page of that width.
-  [[nodiscard]] std::string page(const std::vector<std::string>& words, std::size_t columns) const {
+  /// DATABASE stands for the path of its database.
+  [[nodiscard]] std::string page(std::vector<std::string> words, std::size_t columns) const {
+    std::ranges::replace(words, "DATABASE", (folder_.path / "nocturne.db").string());
     std::ostringstream out, err;
     cli::Context context;
     context.out = &out;
@@ -88,6 +98,14 @@ class Evening {
   }
 
  private:
+  /// As `machine --measure` would.
+  void know_machine(const space::Fingerprint& machine) {
+    auto store = db::Store::open(folder_.path / "nocturne.db", db::Mode::ReadWrite);
+    store.save_machine_figures(
+        {.key = tuner::figures_key(machine), .fields = tuner::figure_fields(machine), .figures = sample_figures()});
+    store.save_network("mnist_cnn", sample_network());
+  }
+
   CampaignFolder folder_;
 };
 
@@ -134,6 +152,11 @@ const std::vector<std::vector<std::string>> kPages = {
     {"explain", "3"},
     {"explain", "framework=mxnet-1.9.1,threads=8,batch=64"},
     {"report", "paper"},
+    {"machine"},
+    {"roofline"},
+    {"roofline", "--trial", "0"},
+    {"replay", "DATABASE"},
+    {"replay", "DATABASE", "--strategy", "random,auto", "--repeats", "2"},
     {"clean"},
 };
 

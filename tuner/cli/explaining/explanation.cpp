@@ -166,8 +166,12 @@ void print_prediction(std::ostream& out, const tuner::LearnedCampaign& learned, 
   for (std::size_t i = 0; i < explanation.horizons.size(); ++i) {
     if (explanation.horizons[i] == learned.objective.primary) continue;  // said above
     const auto& each = explanation.prediction[i];
-    out << fmt::format("  {}: {}, {} to {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),
-                       seconds_of(each.log_mean), seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic));
+    const std::string interval =
+        std::isfinite(std::exp(each.log_pessimistic))
+            ? fmt::format("{} to {}", seconds_of(each.log_optimistic), seconds_of(each.log_pessimistic))
+            : fmt::format("at least {}", seconds_of(each.log_optimistic));
+    out << fmt::format("  {}: {}, {}\n", search::model::epochs_text({&explanation.horizons[i], 1}),
+                       seconds_of(each.log_mean), interval);
   }
   if (explanation.works < 0.95) out << fmt::format("  works with a probability of {:.0f} %\n", 100 * explanation.works);
 }

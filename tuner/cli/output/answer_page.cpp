@@ -183,12 +183,9 @@ void print_learning(std::ostream& out, const tuner::Answer& answer, bool colour)
   const auto difference = learning_of(answer);
   if (!difference) return;
   const auto verdict = learning_verdict(*difference, answer.accuracy_margin);
-  const auto points = [](double lower) {
-    return fmt::format("{:.2f} points {}", std::abs(lower), lower < 0 ? "higher" : "lower");
-  };
-  const std::string text =
-      fmt::format("{} than the default ({} to {}), {:g} lower allowed: {}", points(difference->lower),
-                  points(difference->at_least), points(difference->at_most), answer.accuracy_margin, verdict);
+  const std::string text = fmt::format("{}, {:g} lower allowed: {}",
+                                       accuracy_change(difference->lower, difference->at_least, difference->at_most),
+                                       answer.accuracy_margin, verdict);
   out << "Accuracy  " << coloured(text, verdict == "holds" ? Style::Good : Style::Warning, colour) << '\n';
 }
 
@@ -222,6 +219,17 @@ std::string trials_text(const FailureGroup& group) {
 }
 
 }  // namespace
+
+std::string accuracy_change(double lower, double at_least, double at_most) {
+  const auto direction = [](double points) { return points < 0 ? "higher" : "lower"; };
+  // A bound that rounds to nothing lies on either side.
+  const bool one_side = lower < 0 ? at_most < 0.005 : at_least > -0.005;
+  const auto side = std::minmax({std::abs(at_least), std::abs(at_most)});
+  const std::string interval = one_side ? fmt::format("{:.2f} to {:.2f}", side.first, side.second)
+                                        : fmt::format("{:.2f} {} to {:.2f} {}", std::abs(at_most), direction(at_most),
+                                                      std::abs(at_least), direction(at_least));
+  return fmt::format("{:.2f} points {} than the default ({})", std::abs(lower), direction(lower), interval);
+}
 
 std::string page_scope(const tuner::Answer& answer) {
   return fmt::format("times of {}, {:g} % intervals",

@@ -29,6 +29,11 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// or why there is none.
 [[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
 
+/// "0.39 points higher than the default (0.03 to 0.75)"; an interval with both signs names them, the worse end first:
+/// "0.10 points lower than the default (0.40 lower to 0.20 higher)". Arguments: points (percent of the images) lower
+/// than the default, with the ends of their interval; negative: higher.
+[[nodiscard]] std::string accuracy_change(double lower, double at_least, double at_most);
+
 /// Trials that failed in the same way for the same reason.
 struct FailureGroup {
   space::Outcome outcome;
