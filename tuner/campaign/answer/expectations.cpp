@@ -56,6 +56,18 @@ std::optional<double> log_time(LearnedCampaign& learned, space::Point point) {
   return contradicted ? std::nullopt : std::optional<double>(measured);
 }
 
+/// What a change takes along; not what merely begins or ceases to be active.
+std::vector<NamedValue> taken_along(const space::Lattice& lattice, space::Point best,
+                                    const search::model::LevelChange& change) {
+  std::vector<NamedValue> result;
+  for (std::size_t i = 0; i < lattice.width(); ++i) {
+    const space::Level level = change.changed[i];
+    if (i == change.parameter || level == best[i] || level == space::kNoLevel || best[i] == space::kNoLevel) continue;
+    result.push_back({lattice.parameter(i).name, space::to_text(lattice.axis(i).values[level])});
+  }
+  return result;
+}
+
 std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<space::Level>& best) {
   const space::Lattice& lattice = learned.lattice();
   std::vector<Matter> result;
@@ -66,7 +78,10 @@ std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<spac
     const std::string& name = lattice.parameter(change.parameter).name;
     if (result.empty() || result.back().parameter != name)
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
-    OtherValue other{.value = space::to_text(axis.values[change.level]), .change = change, .measured = {}};
+    OtherValue other{.value = space::to_text(axis.values[change.level]),
+                     .change = change,
+                     .measured = {},
+                     .along = taken_along(lattice, best, change)};
     const auto there = log_time(learned, change.changed);
     const auto pairs = stored_gain(learned.comparisons, lattice.configuration(best),
                                    lattice.configuration(change.changed), learned.objective.primary);

@@ -15,6 +15,10 @@
 
 namespace nocturne::tuner {
 
+struct NamedValue {
+  std::string parameter, value;
+};
+
 /// Another value of a parameter, and what it does.
 struct OtherValue {
   std::string value;
@@ -22,6 +26,8 @@ struct OtherValue {
   /// Log ratio of what differs from the best by just this, where it was measured: by pairs, or as trials took.
   std::optional<double> measured;
   std::int64_t pairs = 0;  ///< that say so; 0: single trials
+  /// Values of other parameters that differ from the best's too, because a constraint forbids this value beside them.
+  std::vector<NamedValue> along{};
 };
 
 /// One parameter of the best configuration.
@@ -41,12 +47,10 @@ struct Matters {
   /// Neither is known.
   std::vector<Matter> unsure;
   /// Values with which nothing can win, so far as the report's model knows: with the spread between processes, at the
-  /// campaign's primary horizon. What the search itself leaves out, at all horizons, is `model`'s to say.
-  struct RuledOut {
-    std::string parameter, value;
-  };
-  std::vector<RuledOut> ruled_out;  ///< values of environment and build parameters; those of one parameter together
-  double ruled_out_share = 0;       ///< share of all configurations, estimated by uniform draws
+  /// campaign's primary horizon. What the search itself leaves out, at all horizons, is `model`'s to say. Of
+  /// environment and build parameters; those of one parameter together.
+  std::vector<NamedValue> ruled_out;
+  double ruled_out_share = 0;  ///< share of all configurations, estimated by uniform draws
 };
 
 /// Less than this, either way, is not worth the user's time: 2 %.

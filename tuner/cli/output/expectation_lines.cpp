@@ -26,11 +26,13 @@ std::string names(const std::vector<tuner::Matter>& matters) {
 }
 
 void add_row(Table& table, const std::string& name, const tuner::Matter& matter, const tuner::OtherValue& other) {
-  table.add({Cell("  " + name), Cell(other.value), Cell(change_text(other, matter.value))});
+  std::string value = other.value;
+  for (const auto& [parameter, along] : other.along) value += fmt::format(", {}={}", parameter, along);
+  table.add({Cell("  " + name), Cell(value), Cell(change_text(other, matter.value))});
 }
 
 /// "framework jax-0.10, paddle-3.3; compiler clang++-19"
-std::string ruled_out_text(const std::vector<tuner::Matters::RuledOut>& values) {
+std::string ruled_out_text(const std::vector<tuner::NamedValue>& values) {
   std::string text;
   const std::string* last = nullptr;
   for (const auto& [parameter, value] : values) {
@@ -100,14 +102,17 @@ std::string change_text(const tuner::OtherValue& other, const std::string& refer
 
 nlohmann::json values_json(std::span<const tuner::OtherValue> values) {
   nlohmann::json result = nlohmann::json::array();
-  for (const auto& [value, change, measured, pairs] : values) {
+  for (const auto& [value, change, measured, pairs, along] : values) {
+    nlohmann::json others = nlohmann::json::array();
+    for (const auto& [parameter, other] : along) others.push_back({{"parameter", parameter}, {"value", other}});
     result.push_back({{"value", value},
                       {"trials", change.trials},
                       {"log_ratio", change.mean},
                       {"low", change.interval.lower},
                       {"high", change.interval.upper},
                       {"measured_log_ratio", measured ? nlohmann::json(*measured) : nlohmann::json()},
-                      {"pairs", pairs}});
+                      {"pairs", pairs},
+                      {"along", std::move(others)}});
   }
   return result;
 }
