@@ -104,6 +104,14 @@ double log_ratio(const PairParts& pair, double epochs) {
   return std::log(space::total_time(pair.baseline, epochs) / space::total_time(pair.candidate, epochs));
 }
 
+Verdict verdict_of(double low, double high, double margin_percent) {
+  const double margin = std::log1p(margin_percent / 100);
+  if (low >= -margin && high <= margin) return Verdict::Same;
+  if (low > 0) return Verdict::Faster;
+  if (high < 0) return Verdict::Slower;
+  return Verdict::Undecided;
+}
+
 Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& options) {
   assert(options.margin_percent >= 0 && options.confidence > 0 && options.confidence < 1);
   Comparison result;
@@ -125,14 +133,7 @@ Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& 
   const double high = result.log_ratio + half;
   result.low_percent = to_percent(low);
   result.high_percent = to_percent(high);
-
-  const double margin = std::log1p(options.margin_percent / 100);
-  if (low >= -margin && high <= margin)
-    result.verdict = Verdict::Same;
-  else if (low > 0)
-    result.verdict = Verdict::Faster;
-  else if (high < 0)
-    result.verdict = Verdict::Slower;
+  result.verdict = verdict_of(low, high, options.margin_percent);
   return result;
 }
 

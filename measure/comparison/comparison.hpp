@@ -76,6 +76,9 @@ struct ComparisonOptions {
   double confidence = 0.95;
 };
 
+/// What an interval of ln(T_baseline / T_candidate) says. REQUIRES: low ≤ high, margin_percent ≥ 0.
+[[nodiscard]] Verdict verdict_of(double low, double high, double margin_percent);
+
 /// REQUIRES: margin_percent ≥ 0, 0 < confidence < 1.
 [[nodiscard]] Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& options = {});
 

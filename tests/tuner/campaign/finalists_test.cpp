@@ -126,6 +126,25 @@ TEST_CASE("the gain that is reported is the true one on average, and large ones 
   }
 }
 
+TEST_CASE("a race finds five per cent in most campaigns, and nothing where there is nothing", "[finalists]") {
+  int found = 0, false_alarms = 0;
+  std::size_t processes = 0, finals = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    RecordedNoise planted(seed), equal(seed), same(seed);
+    const SimulatedVerdict race = play_race({.planted = 0.05, .seed = seed}, planted);
+    found += race.verdict == measure::Verdict::Faster && race.truth > 0 ? 1 : 0;
+    const measure::Verdict nothing = play_race({.seed = seed}, equal).verdict;
+    false_alarms += nothing == measure::Verdict::Faster || nothing == measure::Verdict::Slower ? 1 : 0;
+    processes += race.processes;
+    finals += play_campaign({.planted = 0.05}, same).processes;
+  }
+  INFO("found " << found << " of 500, false alarms " << false_alarms << ", processes " << processes / 500
+                << ", of a campaign's finals " << finals / 500);
+  CHECK(found > 450);
+  CHECK(false_alarms <= 25);
+  CHECK(processes < finals);
+}
+
 // What is usually done, and what this house is built against: the smallest of many single times flatters itself.
 TEST_CASE("the smallest of single times shows a gain where there is none", "[finalists]") {
   double sum = 0;

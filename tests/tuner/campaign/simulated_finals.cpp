@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "measure/comparison/location.hpp"
 #include "measure/comparison/planned_looks.hpp"
+#include "measure/comparison/race.hpp"
+#include "measure/comparison/signed_rank.hpp"
 #include "measure/comparison/stopping.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
@@ -17,6 +23,9 @@ namespace {
 constexpr std::size_t kMostFinalists = 4;
 constexpr int kSelectionPairs = 4;
 constexpr int kFirstLook = 6, kMostPairs = 20;
+constexpr int kFirstRankLook = 8;  // six pairs cannot be as sure by their ranks as the first of the looks must be
+constexpr double kMarginPercent = 1;
+constexpr double kPriorSd = 0.02;        // assumed, of gains: small, so that single processes alone crown nobody
 constexpr double kWithinProcess = 0.01;  // relative error of one process's steady step, by the scatter of its steps
 constexpr double kRecordedProcessSd =
     0.13;  // sd of `level` in equal_configurations.json: what `nocturne noise` would say
@@ -64,6 +73,31 @@ void report(SimulatedVerdict& simulated, const measure::Comparison& comparison) 
   simulated.high = std::log1p(comparison.high_percent / 100);
 }
 
+/// Fresh pairs of the winner with the default, at each of the looks, until there is a verdict.
+void judge_fresh_pairs(SimulatedVerdict& simulated, std::span<const measure::Look> looks, EqualConfigurations& noise,
+                       const std::function<void(std::span<const double>, double confidence)>& judge) {
+  std::vector<double> ratios;
+  for (const measure::Look& look : looks) {
+    while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(simulated.truth + noise.pair());
+    judge(ratios, look.confidence);
+    if (simulated.verdict != measure::Verdict::Undecided) break;
+  }
+  simulated.processes += 2 * ratios.size();
+}
+
+/// The default, whose gain is 0, and all others: single processes shrunk towards the median, as draws from N(0,
+/// kPriorSd²) that were measured with kRecordedProcessSd.
+std::vector<measure::Entrant> entrants_of(const std::vector<double>& logs) {
+  constexpr double kPrior = kPriorSd * kPriorSd, kMeasured = kRecordedProcessSd * kRecordedProcessSd;
+  const double level = measure::median(logs);
+  std::vector<measure::Entrant> entrants;
+  for (const double log : logs)
+    entrants.push_back({.gain = (level - log) * kPrior / (kPrior + kMeasured),
+                        .error = std::sqrt(kPrior * kMeasured / (kPrior + kMeasured))});
+  entrants.front() = {.gain = 0, .error = 1e-6};
+  return entrants;
+}
+
 }  // namespace
 
 SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigurations& noise) {
@@ -91,16 +125,36 @@ SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigura
   simulated.chose_planted = winner == 1;
   simulated.truth = truth_of(campaign, winner);
 
-  std::vector<double> ratios;
-  measure::Comparison comparison;
   static const auto kLooks = measure::plan_looks(kFirstLook, kMostPairs);
-  for (const measure::Look& look : kLooks) {
-    while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(simulated.truth + noise.pair());
-    comparison = measure::compare(ratios, {.confidence = look.confidence});
-    if (comparison.verdict != measure::Verdict::Undecided) break;
-  }
-  simulated.processes += 2 * ratios.size();
-  report(simulated, comparison);
+  judge_fresh_pairs(simulated, kLooks, noise, [&](std::span<const double> ratios, double confidence) {
+    report(simulated, measure::compare(ratios, {.margin_percent = kMarginPercent, .confidence = confidence}));
+  });
+  return simulated;
+}
+
+SimulatedVerdict play_race(const SimulatedCampaign& campaign, EqualConfigurations& noise) {
+  SimulatedVerdict simulated;
+  std::vector<double> logs;
+  for (std::size_t i = 0; i <= campaign.configurations; ++i) logs.push_back(noise.alone() - truth_of(campaign, i));
+
+  measure::Race race(entrants_of(logs), {}, campaign.seed);
+  while (const auto pair = race.next())
+    race.tell(truth_of(campaign, pair->first) - truth_of(campaign, pair->second) + noise.pair());
+  simulated.processes = logs.size() + 2 * static_cast<std::size_t>(race.pairs());
+  const std::size_t winner = race.leader();
+  if (winner == 0) return simulated;  // the default is the best: nothing is reported
+  simulated.chose_planted = winner == 1;
+  simulated.truth = truth_of(campaign, winner);
+
+  static const auto kLooks = measure::plan_looks(kFirstRankLook, kMostPairs);
+  judge_fresh_pairs(simulated, kLooks, noise, [&](std::span<const double> ratios, double confidence) {
+    const auto interval = measure::signed_rank_interval(ratios, confidence);
+    if (!interval) return;
+    simulated.reported = interval->middle;
+    simulated.low = interval->low;
+    simulated.high = interval->high;
+    simulated.verdict = measure::verdict_of(interval->low, interval->high, kMarginPercent);
+  });
   return simulated;
 }
 
