@@ -126,6 +126,13 @@ struct Finder {
   }
 };
 
+/// What an object's schema says of one of its keys: a property, else what all other keys share.
+const Json& schema_of_key(const Json& schema, const std::string& key) {
+  const auto properties = schema.find("properties");
+  if (properties != schema.end() && properties->contains(key)) return properties->at(key);
+  return schema.at("additionalProperties");
+}
+
 /// The part of the schema that applies at a place, following properties, items and $ref.
 const Json& schema_at(const Json& root, const Json& document, const Json::json_pointer& place) {
   std::vector<std::string> tokens;
@@ -137,7 +144,7 @@ const Json& schema_at(const Json& root, const Json& document, const Json::json_p
   const Json* schema = &resolve(root);
   const Json* value = &document;
   for (const std::string& token : tokens) {
-    schema = &resolve(value->is_array() ? schema->at("items") : schema->at("properties").at(token));
+    schema = &resolve(value->is_array() ? schema->at("items") : schema_of_key(*schema, token));
     value = value->is_array() ? &value->at(std::stoul(token)) : &value->at(token);
   }
   return *schema;
