@@ -23,6 +23,9 @@ constexpr Bands bands_of(Arithmetic arithmetic) {
 constexpr double kLeastMovement = 1e-4;
 /// A reference that differs from itself by more has no start to compare with.
 constexpr double kMostUpdate = 0.25, kMostLoss = 0.1;
+/// By so many bands may what steps change of a loss differ, besides the loss: a rate that throws it far off at once
+/// makes as much of the last digits as of the rest. In bf16 that is as much as the steps themselves may differ.
+constexpr double kChangedBands = 10;
 /// How much wider than what the repeats showed.
 constexpr double kWidening = 1.5;
 
@@ -37,6 +40,7 @@ struct Difference {
   std::string where;
   double reference = 0, candidate = 0;
   std::size_t step = 0;
+  double scale = 1;  ///< of what it is relative to, over the larger of the two
 
   void note(double difference, std::string place, double a, double b, std::size_t in_step) {
     // What is no number is as far away as can be.
@@ -76,11 +80,16 @@ std::optional<Difference> updates_between(const LearningRecord& reference, const
 /// Empty: a loss is not known.
 std::optional<Difference> losses_between(const LearningRecord& reference, const LearningRecord& candidate) {
   Difference difference;
+  double changed = 0;
   for (std::size_t i = 0; i < kComparedLosses; ++i) {
     if (i >= reference.losses.size() || i >= candidate.losses.size()) return std::nullopt;
     if (!reference.losses[i] || !candidate.losses[i]) return std::nullopt;
     const double a = *reference.losses[i], b = *candidate.losses[i];
-    difference.note(relative(a, b), fmt::format("step {}", i + 1), a, b, i + 1);
+    if (i > 0) changed += std::abs(a - *reference.losses[i - 1]);
+    const double larger = std::max(std::abs(a), std::abs(b));
+    const double scale = larger > 0 ? 1 + kChangedBands * changed / larger : 1;
+    difference.note(relative(a, b) / scale, fmt::format("step {}", i + 1), a, b, i + 1);
+    if (difference.step == i + 1) difference.scale = scale;
   }
   return difference;
 }
@@ -190,14 +199,14 @@ LearningJudgement judge_start(const LearningRecord& reference, std::span<const L
     return {.learning = Learning::Other,
             .sentence =
                 fmt::format("its loss in {} is {:.6g}, the script's {:.6g}, and such changes leave it within {:.2g}",
-                            losses->where, losses->candidate, losses->reference, bands.loss)};
+                            losses->where, losses->candidate, losses->reference, bands.loss * losses->scale)};
   }
   std::string sentence =
       fmt::format("its first steps move each of {} tensors as far as the script's do, within {:.2g} %",
                   reference.updates.front().size(), 100 * updates->size);
   if (!losses) return not_judged(sentence + ", but its loss was not seen" + notes_of(candidate));
   return {.learning = Learning::Same,
-          .sentence = sentence + fmt::format("; first losses within {:.2g} %", 100 * losses->size)};
+          .sentence = sentence + fmt::format("; first losses within {:.2g} %", 100 * losses->size * losses->scale)};
 }
 
 LearningJudgement judge_longer_run(std::span<const LearningRecord> references, const LearningRecord& candidate) {

@@ -6,8 +6,9 @@
 /// there are two checks, each against the same script with its levers left alone:
 ///
 /// - The paired start: same random streams, no dropout, a few steps. How far they move each tensor of parameters, over
-///   how far they move it in the reference, is 1 but for rounding; so are the losses. The first step shows a learning
-///   rate or a layer that stands still; gradients that are not zeroed show from the second on.
+///   how far they move it in the reference, is 1 but for rounding; so are the losses, and what steps change of them
+///   within ten times that. The first step shows a learning rate or a layer that stands still; gradients that are not
+///   zeroed show from the second on.
 /// - The longer run, everything on: the mean of its later losses lies among those of references with other random
 ///   streams, whose range is widened by half. A run of fewer steps is judged by these.
 ///

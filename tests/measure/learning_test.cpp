@@ -59,6 +59,23 @@ TEST_CASE("a shorter mantissa may do more than rounding, and not everything", "[
   CHECK(judged(candidate, Arithmetic::Precision) == Learning::Other);
 }
 
+TEST_CASE("where a first step throws the loss far off, the digits that differ grow with it", "[gate]") {
+  auto wild = start();
+  wild.losses = {2.3, 6.333, 5.1, 4.0, 3.5};
+  const auto judge = [&](const LearningRecord& candidate) {
+    return judge_start(wild, std::vector{wild}, candidate, Arithmetic::Precision);
+  };
+  auto candidate = wild;
+  candidate.losses[1] = 6.541;  // 3.2 %, of a change of 4.03
+  CHECK(judge(candidate).learning == Learning::Same);
+  candidate.losses[1] = 7.0;
+  CHECK(judge(candidate).learning == Learning::Other);
+  CHECK_THAT(judge(candidate).sentence, ContainsSubstring("within 0.068"));
+  candidate = wild;
+  candidate.losses[0] = 2.35;  // before any step nothing can have grown
+  CHECK(judge(candidate).learning == Learning::Other);
+}
+
 TEST_CASE("what moves by rounding alone is not compared, but must not begin to move", "[gate]") {
   auto candidate = start();
   candidate.updates[0]["0.norm.bias"] = 7e-9;

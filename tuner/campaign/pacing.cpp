@@ -205,12 +205,20 @@ nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& base
   return forecast_of(kMargin * static_cast<double>(seeds) * space::total_time(baseline, 1));
 }
 
-nanoseconds forecast_learning(const space::Parts& baseline, bool longer) {
-  const auto lasts = [&](std::size_t runs, std::size_t steps) {
-    return static_cast<double>(runs) * (first_step(baseline) + static_cast<double>(steps) * baseline.steady_step);
+std::int64_t learning_steps(const space::Parts& reference, std::optional<nanoseconds> whole) {
+  constexpr auto kMost = static_cast<std::int64_t>(measure::kLearningSteps);
+  constexpr auto kFewest = static_cast<std::int64_t>(measure::kFewestLearningSteps);
+  std::int64_t steps = kMost;
+  while (whole && steps > kFewest && forecast_learning(reference, steps) > share(*whole, kLearningShare)) --steps;
+  return steps;
+}
+
+nanoseconds forecast_learning(const space::Parts& reference, std::int64_t longer_steps) {
+  const auto lasts = [&](std::size_t runs, std::int64_t steps) {
+    return static_cast<double>(runs) * (first_step(reference) + static_cast<double>(steps) * reference.steady_step);
   };
   const double starts = lasts(1 + measure::kReferenceStarts, measure::kStartSteps);
-  const double longer_ones = longer ? lasts(1 + measure::kLearningReferences, measure::kLearningSteps) : 0;
+  const double longer_ones = longer_steps > 0 ? lasts(1 + measure::kLearningReferences, longer_steps) : 0;
   return forecast_of(kMargin * (starts + longer_ones));
 }
 
@@ -218,7 +226,7 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
                           std::optional<nanoseconds> whole) {
   const GateSettings& settings = verify.gate;
   if (settings.learning) {
-    const nanoseconds learning = forecast_learning(baseline);
+    const nanoseconds learning = forecast_learning(baseline, learning_steps(baseline, whole));
     return whole && learning > share(*whole, kLearningShare) ? nanoseconds{0} : learning;
   }
   if (!settings.on) return nanoseconds{0};
@@ -234,7 +242,7 @@ nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline, 
 nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline, const Pace& best,
                              std::optional<nanoseconds> pair) {
   const nanoseconds pairs = pair.value_or(forecast_pair(verify, baseline, best)) * fewest_pairs(verify);
-  if (verify.gate.learning) return pairs + forecast_learning(baseline.parts, false);
+  if (verify.gate.learning) return pairs + forecast_learning(baseline.parts, 0);
   return verify.gate.on ? pairs + forecast_exact(verify.gate, baseline.parts) : pairs;
 }
 

@@ -131,11 +131,13 @@ inline constexpr double kBandShare = 0.1;
 [[nodiscard]] std::chrono::nanoseconds forecast_band(const VerifySettings& verify, const space::Parts& baseline,
                                                      std::optional<std::chrono::nanoseconds> whole);
 
-/// Runs that judge whether a changed script learns as it does unchanged (finals/learning_gate.hpp): the starts, and
-/// with `longer` the longer ones too.
-[[nodiscard]] std::chrono::nanoseconds forecast_learning(const space::Parts& baseline, bool longer = true);
-/// The longer run takes at most this share of the budget's time.
+/// What judges whether a changed script learns as it does unchanged (finals/learning_gate.hpp) takes at most this share
+/// of the budget's time.
 inline constexpr double kLearningShare = 0.2;
+/// Steps of each of its longer runs: as many as fit into that share, 52 to 130. `reference`: the script unchanged.
+[[nodiscard]] std::int64_t learning_steps(const space::Parts& reference, std::optional<std::chrono::nanoseconds> whole);
+/// All of its runs; without steps of the longer ones the starts alone.
+[[nodiscard]] std::chrono::nanoseconds forecast_learning(const space::Parts& reference, std::int64_t longer_steps);
 
 /// The gate's steps, and the epochs of the reference.
 [[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,

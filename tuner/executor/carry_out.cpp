@@ -71,8 +71,10 @@ bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, 
 db::RunRecord run_of_trial(const TrialOrder& order, const PreparedWorker& prepared, std::size_t index,
                            const Workplace& place, TrialKeeper& keeper) {
   // Each run of a trial has another seed: its between-process spread is then not the same twice.
-  const RunOrder wanted{
-      .purpose = order.purpose, .steps = place.spec.run.steps, .seed = place.spec.run.seed + index, .deadline = {}};
+  const RunOrder wanted{.purpose = order.purpose,
+                        .steps = trial_fidelity(place.spec, order.configuration).steps,
+                        .seed = place.spec.run.seed + index,
+                        .deadline = {}};
   const auto plan = [&]() -> measure::RunPlan {
     measure::RunPlan planned = place.executor.plan(order.configuration, prepared, wanted);
     keeper.begin_run(planned);

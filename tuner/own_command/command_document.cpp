@@ -132,9 +132,14 @@ Json batch_parameter(const OwnCommand& command, Json& levers) {
 void add_levers(const OwnCommand& command, const std::set<std::string>& taken, Json& parameters, Json& levers) {
   if (command.batch && command.timing == Timing::Steps && !taken.contains("batch"))
     parameters.push_back(batch_parameter(command, levers));
+  // The user's own parameter of a lever's name is not the lever.
+  const auto is_offered = [&](const std::string& name) {
+    return !taken.contains(name) && std::ranges::any_of(command.levers, [&](const SeenLever& each) {
+      return each.name == name && (command.allow_batch || each.lever.changes != measure::kChangesLearning);
+    });
+  };
   for (const SeenLever& each : command.levers) {
-    const bool learning = each.lever.changes == measure::kChangesLearning;
-    if (each.name == "batch" || taken.contains(each.name) || (learning && !command.allow_batch)) continue;
+    if (each.name == "batch" || !is_offered(each.name)) continue;
     Json parameter = {{"name", each.name},
                       {"stage", each.compiles ? "compile" : "run"},
                       {"type", "categorical"},
@@ -145,6 +150,7 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
       // Rules for the learning rate are rules for larger batches: without one there is nothing to make up for.
       parameter["active_if"] = fmt::format("batch > {}", *command.batch);
     }
+    if (each.inert_at && is_offered(each.inert_at->lever)) parameter["active_if"] = inert_expression(*each.inert_at);
     parameters.push_back(std::move(parameter));
     levers[each.name] = measure::to_json(each.lever);
   }

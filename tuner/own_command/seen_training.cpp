@@ -1,8 +1,10 @@
 #include "tuner/own_command/seen_training.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -56,6 +58,35 @@ bool is_parameter_name(std::string_view name) {
          std::ranges::all_of(name, plain) && !measure::is_launch_parameter(name);
 }
 
+/// {"lever": name, "value": text}, as the word of a report may stand in an expression.
+std::optional<LeverValue> inert_at(const Json& document) {
+  const Json found = document.value("inert_at", Json());
+  if (!found.is_object()) return std::nullopt;
+  LeverValue at{.lever = text_at(found, "lever"), .value = text_at(found, "value")};
+  const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  const bool usable = is_parameter_name(at.lever) && !at.value.empty() && std::ranges::all_of(at.value, plain);
+  return usable ? std::optional(std::move(at)) : std::nullopt;
+}
+
+constexpr std::string_view kUnequal = " != '";
+
+/// What inert_expression() wrote, read back.
+std::optional<LeverValue> read_inert_expression(std::string_view text) {
+  const std::size_t at = text.find(kUnequal);
+  if (at == std::string_view::npos || !text.ends_with('\'')) return std::nullopt;
+  text.remove_suffix(1);
+  return LeverValue{.lever = std::string(text.substr(0, at)), .value = std::string(text.substr(at + kUnequal.size()))};
+}
+
+/// "rounding, checkpoint", as the schema of campaigns allows it.
+bool is_known_change(const std::string& changes) {
+  constexpr std::array<std::string_view, 4> kSome = {"rounding", "precision", "random stream", "checkpoint"};
+  if (changes.empty() || changes == "nothing" || changes == measure::kChangesLearning) return true;
+  return std::ranges::all_of(std::views::split(std::string_view(changes), std::string_view(", ")), [&](auto part) {
+    return std::ranges::find(kSome, std::string_view(part.begin(), part.end())) != kSome.end();
+  });
+}
+
 std::optional<SeenLever> read_lever(const Json& document) {
   if (!document.is_object()) return std::nullopt;
   SeenLever seen{
@@ -63,13 +94,14 @@ std::optional<SeenLever> read_lever(const Json& document) {
       .description = text_at(document, "description"),
       .values = texts_at(document, "values", kMostValues),
       .compiles = text_at(document, "stage") == "compile",
+      .inert_at = inert_at(document),
       .lever = {.variable = text_at(document, "variable"), .changes = text_at(document, "changes"), .lines = {}}};
   if (const auto lines = document.find("lines"); lines != document.end() && lines->is_object()) {
     for (const auto& [value, text] : lines->items())
       if (text.is_string()) seen.lever.lines[value] = text.get<std::string>();
   }
   const bool usable = is_parameter_name(seen.name) && measure::is_lever_variable(seen.lever.variable) &&
-                      seen.values.size() >= 2 && seen.values.front() == measure::kAsScript;
+                      seen.values.size() >= 2 && seen.values.front() == measure::kAsScript && is_known_change(seen.lever.changes);
   return usable ? std::optional(std::move(seen)) : std::nullopt;
 }
 
@@ -99,6 +131,10 @@ std::vector<WrittenFile> files_at(const Json& object, const char* key) {
 }
 
 }  // namespace
+
+std::string inert_expression(const LeverValue& at) {
+  return at.lever + std::string(kUnequal) + at.value + "'";
+}
 
 std::optional<SeenTraining> read_training_report(const fs::path& file) {
   const auto document = read_object(file);
@@ -145,6 +181,7 @@ std::vector<SeenLever> levers_of(const Json& document) {
                     .description = text_at(parameter, "description"),
                     .values = {},
                     .compiles = text_at(parameter, "stage") == "compile",
+                    .inert_at = read_inert_expression(text_at(parameter, "active_if")),
                     .lever = found->second};
     for (const Json& value : parameter.value("values", Json::array()))
       lever.values.push_back(value.is_string() ? value.get<std::string>() : value.dump());

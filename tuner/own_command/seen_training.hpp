@@ -17,12 +17,19 @@
 
 namespace nocturne::tuner {
 
+/// A value of another lever.
+struct LeverValue {
+  std::string lever, value;
+  friend bool operator==(const LeverValue&, const LeverValue&) = default;
+};
+
 /// Something that can be changed in the script from outside.
 struct SeenLever {
   std::string name;  ///< its parameter's name
   std::string description;
   std::vector<std::string> values;  ///< the first, "script", changes nothing
   bool compiles = false;            ///< costs seconds at the start of each process: of the compile stage
+  std::optional<LeverValue> inert_at = {};  ///< where this one changes nothing: no processes, nothing to prefetch
   measure::Lever lever{};
   friend bool operator==(const SeenLever&, const SeenLever&) = default;
 };
@@ -44,6 +51,9 @@ struct SeenTraining {
 
 /// The levers of a campaign's document, as command_document() wrote them.
 [[nodiscard]] std::vector<SeenLever> levers_of(const nlohmann::json& document);
+
+/// The condition of space::Parameter under which a lever that is inert there acts.
+[[nodiscard]] std::string inert_expression(const LeverValue& at);
 
 struct WrittenFile {
   std::string path;        ///< relative to the command's folder, else absolute

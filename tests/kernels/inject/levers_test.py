@@ -907,6 +907,9 @@ class Report(unittest.TestCase):
                           for each in seen().loaders],
                          [(True, True, False, None, 8, 64), (False, False, False, None, 8, 1)])
         changes = {each["name"]: each["changes"] for each in report["levers"]}
+        inert = {each["name"]: each.get("inert_at") for each in report["levers"]}
+        self.assertEqual(inert["loader_prefetch"], {"lever": "loader_workers", "value": "script"})
+        self.assertEqual((inert["loader_persistent"], inert["loader_workers"]), (inert["loader_prefetch"], None))
         self.assertEqual((changes["loader_workers"], changes.get("compile", "rounding, random stream")),
                          ("nothing", "rounding, random stream"))
 
@@ -929,7 +932,8 @@ class Report(unittest.TestCase):
 
     @in_a_process
     def test_what_processes_draw_is_not_known(self):
-        self.trained(num_workers=1)
+        inert = {each["name"]: each.get("inert_at") for each in self.trained(num_workers=1)["levers"]}
+        self.assertEqual(inert["loader_prefetch"], {"lever": "loader_workers", "value": "0"})
         self.assertEqual((seen().loaders[0].draws, seen().loaders[0].training), (None, True))
 
     @in_a_process

@@ -85,6 +85,21 @@ TEST_CASE("a verdict takes three pairs at least, and the gate's steps", "[pacing
   CHECK(tuner::fewest_pairs(verify) == 2);
 }
 
+TEST_CASE("learning is judged by fewer steps where they would take more than a fifth of the time", "[pacing]") {
+  const space::Parts script{.import = 1, .steady_step = 0.05};
+  CHECK(tuner::learning_steps(script, std::nullopt) == 130);
+  CHECK(tuner::learning_steps(script, 15min) == 130);
+  // A batch eight times as large: three starts of 5 steps and six runs, each 1.4 s until its first step is done.
+  const space::Parts larger{.import = 1, .steady_step = 0.4};
+  const std::int64_t steps = tuner::learning_steps(larger, 15min);
+  CHECK(steps < 130);
+  CHECK(tuner::forecast_learning(larger, steps) <= 3min);
+  CHECK(tuner::forecast_learning(larger, steps + 1) > 3min);
+  // Fewer than 52 say more of chance than of the training.
+  CHECK(tuner::learning_steps(larger, 1min) == 52);
+  CHECK(tuner::forecast_learning(larger, 0) < tuner::forecast_learning(larger, 1));
+}
+
 TEST_CASE("what ends later than the budget by two percent of it is begun, and nothing that ends later", "[pacing]") {
   const std::chrono::steady_clock::time_point now(1000s);
   const tuner::TimeFrame frame{.whole = 100s, .end = now + 10s};

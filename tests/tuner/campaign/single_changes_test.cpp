@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -76,6 +77,26 @@ std::vector<std::string> singles_in(const std::vector<std::string>& lines) {
 }
 
 }  // namespace
+
+TEST_CASE("a trial of a larger batch trains as many steps as it says it times", "[campaign]") {
+  auto parsed = tuner::parse_campaign(R"json({
+    "campaign": "test", "workload": {"training_examples": 60000}, "objective": {"minimise": "time", "epochs": [1]},
+    "worker": {"template": ["/bin/true"], "time": "steps", "levers": {"batch": {"variable": "NOCTURNE_LEVER_BATCH"}}},
+    "space": {"parameters": [{"name": "batch", "stage": "run", "values": [64, 128, 512]}]},
+    "strategy": {"name": "exhaustive"}, "budget": {"trials": 3}, "run": {"steps": 60},
+    "verify": {"pairs": 2, "finalists": 1, "simplify": false}})json",
+                                      "test.json", "/", space::Facts());
+  if (!parsed) FAIL(tuner::to_text(parsed.error()));
+  parsed->verify.gate.learning = false;
+  const CampaignFolder folder;
+  CampaignFixture fixture(folder);
+  fixture.sit(*parsed);
+  std::map<std::int64_t, std::int64_t> trained;
+  for (const measure::RunPlan& plan : fixture.executor.run_plans)
+    if (plan.purpose == space::Purpose::Search)
+      trained[plan.request.configuration.at("batch").get<std::int64_t>()] = plan.request.steps;
+  CHECK(trained == std::map<std::int64_t, std::int64_t>{{64, 60}, {128, 30}, {512, 10}});
+}
 
 TEST_CASE("a command is changed in one thing at a time, levers first, then its words, then around it",
           "[single-changes]") {

@@ -299,8 +299,10 @@ TEST_CASE("the script of an unchanged training carries the module and puts it in
   REQUIRE(unpacked.size() == 1);
   CHECK(test::read_file(unpacked[0] / "sitecustomize.py") == profile.module["sitecustomize.py"]);
   CHECK(test::read_file(unpacked[0] / "part/two words.py") == "no newline\n");
+  CHECK_THAT(deploy::export_env(profile), ContainsSubstring("a module in front of Python"));
   profile.launch.set["NOCTURNE_LEVER_AUTOCAST"] = "script";
   CHECK_FALSE(deploy::pulls_levers(profile));
+  CHECK_THAT(deploy::export_env(profile), !ContainsSubstring("module in front"));
 }
 
 TEST_CASE("the module's files are found where it is installed", "[deploy]") {

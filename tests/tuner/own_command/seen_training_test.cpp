@@ -27,11 +27,15 @@ constexpr const char* kReport = R"({
      "variable": "NOCTURNE_LEVER_AUTOCAST", "lines": {"bf16": "with torch.autocast('cpu', torch.bfloat16):"}},
     {"name": "graph", "stage": "compile", "values": ["script", "whole"], "description": "compiled", "changes": "nothing",
      "variable": "NOCTURNE_LEVER_GRAPH", "lines": {}},
+    {"name": "ahead", "values": ["script", "4"], "changes": "rounding, checkpoint", "variable": "NOCTURNE_LEVER_AHEAD",
+     "inert_at": {"lever": "readers", "value": "script"}},
+    {"name": "readers", "values": ["script", "1"], "changes": "nothing", "variable": "NOCTURNE_LEVER_READERS"},
     {"name": "batch", "values": ["script", "2x", "4x"], "description": "larger", "changes": "what is learnt",
      "variable": "NOCTURNE_LEVER_BATCH", "lines": {"2x": "batch_size=2 * batch_size"}},
     {"name": "learning_rate", "values": ["script", "linear"], "description": "rate", "changes": "what is learnt",
      "variable": "NOCTURNE_LEVER_LEARNING_RATE", "lines": {}},
     {"name": "threads", "values": ["script", "1"], "variable": "NOCTURNE_LEVER_THREADS"},
+    {"name": "odd", "values": ["script", "1"], "changes": "rounding, all", "variable": "NOCTURNE_LEVER_ODD"},
     {"name": "no good", "values": ["script", "1"], "variable": "NOCTURNE_LEVER_X"},
     {"name": "path", "values": ["script", "1"], "variable": "PATH"},
     {"name": "one", "values": ["script"], "variable": "NOCTURNE_LEVER_ONE"}, 7],
@@ -76,12 +80,14 @@ TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
   CHECK(training.batch == 64);
   CHECK(training.step_seconds == 0.068);
   CHECK(training.share == std::map<std::string, double>{{"data", 0.25}, {"forward", 0.3}});
-  REQUIRE(training.levers.size() == 4);  // threads is the surroundings', the others are none
+  REQUIRE(training.levers.size() == 6);  // threads is the surroundings', the others are none
   CHECK(training.levers[0].name == "autocast");
   CHECK(training.levers[0].lever.changes == "precision");
   CHECK_FALSE(training.levers[0].compiles);
   CHECK(training.levers[1].compiles);
-  CHECK(training.levers[2].name == "batch");
+  CHECK(training.levers[2].lever.changes == "rounding, checkpoint");
+  CHECK(training.levers[2].inert_at == LeverValue{"readers", "script"});
+  CHECK(training.levers[4].name == "batch");
   CHECK(training.refused == std::map<std::string, std::string>{{"compile", "no C++ compiler"}});
   CHECK(training.notes == std::vector<std::string>{"one loss was not seen"});
 }
@@ -119,7 +125,9 @@ TEST_CASE("levers are parameters that change nothing unless they are pulled", "[
   const auto usual = spec.space.default_configuration();
   const auto variables = measure::fill_environment(spec.worker.own, usual, {}).value();
   CHECK(variables ==
-        std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"}, {"NOCTURNE_LEVER_GRAPH", "script"}});
+        std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"},
+                                           {"NOCTURNE_LEVER_GRAPH", "script"},
+                                           {"NOCTURNE_LEVER_READERS", "script"}});
   CHECK(usual.find("learning_rate") == nullptr);
   CHECK(*usual.find("batch") == space::Value(std::int64_t{64}));
   auto pulled = usual;
@@ -128,6 +136,20 @@ TEST_CASE("levers are parameters that change nothing unless they are pulled", "[
   CHECK(measure::fill_environment(spec.worker.own, pulled, {}).value().at("NOCTURNE_LEVER_AUTOCAST") == "bf16");
   // 60,000 examples in steps of 64.
   CHECK(spec.workload.training_examples == 60000);
+}
+
+TEST_CASE("a lever that acts through another is tried with that one alone", "[own_command]") {
+  const CampaignSpec spec = spec_of(trained(/*allow_batch=*/false));
+  auto configuration = spec.space.default_configuration();
+  CHECK(configuration.find("ahead") == nullptr);
+  configuration.set("ahead", std::string("4"));
+  CHECK_FALSE(spec.space.check(configuration).empty());
+  configuration.set("readers", std::string("1"));
+  CHECK(spec.space.check(configuration).empty());
+  // Where the user varies the other himself, its values are not the lever's.
+  OwnCommand own = trained(/*allow_batch=*/false);
+  own.variations = {{.name = "--readers", .values = {space::Value(std::int64_t{1}), space::Value(std::int64_t{2})}}};
+  CHECK(spec_of(own).space.default_configuration().find("ahead") != nullptr);
 }
 
 TEST_CASE("a larger batch is a number here and a multiple to the module, and the rate follows it", "[own_command]") {
@@ -160,15 +182,15 @@ TEST_CASE("a trial of a larger batch times fewer steps, so that it takes about a
 TEST_CASE("a campaign's levers are found again in its document", "[own_command]") {
   const CampaignSpec spec = spec_of(trained(/*allow_batch=*/false));
   const auto levers = levers_of(spec.document);
-  REQUIRE(levers.size() == 2);
+  REQUIRE(levers.size() == 4);
   auto kept = trained(false).levers;
-  kept.resize(2);  // the others change what is learnt
+  kept.resize(4);  // the others change what is learnt
   CHECK(std::ranges::is_permutation(levers, kept));
   // With the batch: the same campaign is made of what its document says.
   const OwnCommand first = trained(/*allow_batch=*/true);
   OwnCommand again = first;
   again.levers = levers_of(spec_of(first).document);
-  CHECK(again.levers.size() == 4);
+  CHECK(again.levers.size() == 6);
   CHECK(command_document(again).value().at("space") == command_document(first).value().at("space"));
   CHECK(command_document(again).value().at("worker") == command_document(first).value().at("worker"));
 }

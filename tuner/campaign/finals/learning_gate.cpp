@@ -40,14 +40,17 @@ measure::Arithmetic arithmetic_of(const Session& session, const space::Configura
 
 }  // namespace
 
+// The module ends a start itself, behind its last step.
+const LearningGate::Way LearningGate::kStart{.learning = RunOrder::Learning::Start, .steps = measure::kLearningSteps};
+
 bool LearningGate::concerns(const db::StoredTrial& trial) const {
   return std::ranges::any_of(levers_of(session_), [&](const auto& each) {
     return is_judged(trial.trial.configuration, each.first, each.second);
   });
 }
 
-std::optional<LearningGate::Recording> LearningGate::record(const space::Configuration& configuration,
-                                                            RunOrder::Learning learning, std::uint64_t seed) {
+std::optional<LearningGate::Recording> LearningGate::record(const space::Configuration& configuration, const Way& way,
+                                                            std::uint64_t seed) {
   const auto prepared = session_.prepare(configuration);
   if (!prepared) {
     if (prepared.error().outcome == space::Outcome::Killed || session_.interruption.requested()) return std::nullopt;
@@ -55,12 +58,12 @@ std::optional<LearningGate::Recording> LearningGate::record(const space::Configu
   }
   const GateOrder order{.configuration = configuration,
                         .run = {.purpose = space::Purpose::Gate,
-                                .steps = static_cast<std::int64_t>(measure::kLearningSteps),
+                                .steps = way.steps,
                                 .seed = seed,
                                 .deadline = {},
                                 .gate = {},
                                 .initial = {},
-                                .learning = learning}};
+                                .learning = way.learning}};
   auto answer = carry_out(order, *prepared, session_.workplace(), [](const db::RunRecord&) {});
   if (answer.end != OrderEnd::Finished) return std::nullopt;
   space::Run& run = answer.run.run;
@@ -70,11 +73,12 @@ std::optional<LearningGate::Recording> LearningGate::record(const space::Configu
   return Recording{.record = std::move(record), .run = std::move(run)};
 }
 
-const LearningGate::References* LearningGate::references(const space::Configuration& configuration, bool longer) {
+const LearningGate::References* LearningGate::references(const space::Configuration& configuration,
+                                                         std::int64_t longer_steps) {
   References& known = references_[configuration.identity()];
   const db::TrialId owner = session_.store.load_numbered_trial(session_.campaign, 0).id;
-  const auto add = [&](RunOrder::Learning learning, std::uint64_t seed, std::vector<measure::LearningRecord>& records) {
-    auto made = record(configuration, learning, seed);
+  const auto add = [&](const Way& way, std::uint64_t seed, std::vector<measure::LearningRecord>& records) {
+    auto made = record(configuration, way, seed);
     if (!made) return false;
     session_.store.add_run(owner, {.run = made->run, .fingerprint = session_.fingerprint.identity()});
     if (made->record)
@@ -84,30 +88,37 @@ const LearningGate::References* LearningGate::references(const space::Configurat
     return true;
   };
   while (known.why_none.empty() && known.starts.size() < measure::kReferenceStarts)
-    if (!add(RunOrder::Learning::Start, kFirstSeed, known.starts)) return nullptr;
-  while (longer && known.why_none.empty() && known.longer.size() < measure::kLearningReferences)
-    if (!add(RunOrder::Learning::Longer, kFirstSeed + 1 + known.longer.size(), known.longer)) return nullptr;
+    if (!add(kStart, kFirstSeed, known.starts)) return nullptr;
+  const Way longer{.learning = RunOrder::Learning::Longer, .steps = longer_steps};
+  while (longer_steps > 0 && known.why_none.empty() && known.longer.size() < measure::kLearningReferences)
+    if (!add(longer, kFirstSeed + 1 + known.longer.size(), known.longer)) return nullptr;
   return &known;
 }
 
-bool LearningGate::time_for_longer(const db::StoredTrial& trial, std::chrono::nanoseconds after) const {
-  if (!time_ || !trial.trial.parts) return true;
-  return time_->has_time_for(forecast_learning(*trial.trial.parts) + after, session_.clock.steady());
+std::int64_t LearningGate::longer_steps(const db::StoredTrial& trial, std::chrono::nanoseconds after) const {
+  const auto baseline = session_.store.load_numbered_trial(session_.campaign, 0);
+  if (!time_ || !trial.trial.parts || !baseline.trial.parts) return measure::kLearningSteps;
+  // The references train the script unchanged, with the trial's batch.
+  space::Parts reference = *baseline.trial.parts;
+  reference.steady_step *= std::max(1.0, reference.steps_per_epoch / trial.trial.parts->steps_per_epoch);
+  const std::int64_t steps = learning_steps(reference, time_->whole);
+  const bool fits = time_->has_time_for(forecast_learning(reference, steps) + after, session_.clock.steady());
+  return fits ? steps : 0;
 }
 
 std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial, std::chrono::nanoseconds after) {
   if (const auto known = judged_learning(session_.store.load_trial(trial.id))) return known;
   const space::Configuration& configuration = trial.trial.configuration;
-  const bool longer = time_for_longer(trial, after);
+  const std::int64_t longer = longer_steps(trial, after);
   session_.observer.note(fmt::format(
       "does trial {} learn as the script does unchanged? Same random streams for a "
       "start, others for {}",
-      trial.trial.number, longer ? fmt::format("{} steps", measure::kLearningSteps) : "nothing more: no time"));
+      trial.trial.number, longer > 0 ? fmt::format("{} steps", longer) : "nothing more: no time"));
   const References* references = this->references(without_levers(session_, configuration), longer);
   if (references == nullptr) return std::nullopt;
   if (!references->why_none.empty()) return JudgedLearning{Learning::NotJudged, references->why_none};
 
-  auto start = record(configuration, RunOrder::Learning::Start, kFirstSeed);
+  auto start = record(configuration, kStart, kFirstSeed);
   if (!start) return std::nullopt;
   const auto of_start = start->record
                             ? measure::judge_start(references->starts.front(), std::span(references->starts).subspan(1),
@@ -115,9 +126,9 @@ std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial, 
                             : measure::LearningJudgement{Learning::NotJudged, start->record.error()};
   measure::LearningJudgement of_longer{Learning::NotJudged, "no time for a longer run"};
   space::Run last = start->run;
-  if (longer && of_start.learning != Learning::Other) {
+  if (longer > 0 && of_start.learning != Learning::Other) {
     session_.store.add_run(trial.id, {.run = start->run, .fingerprint = session_.fingerprint.identity()});
-    auto trained = record(configuration, RunOrder::Learning::Longer, kFirstSeed);
+    auto trained = record(configuration, {.learning = RunOrder::Learning::Longer, .steps = longer}, kFirstSeed);
     if (!trained) return std::nullopt;
     of_longer = trained->record ? measure::judge_longer_run(references->longer, *trained->record)
                                 : measure::LearningJudgement{Learning::NotJudged, trained->record.error()};

@@ -46,12 +46,19 @@ class LearningGate {
     std::vector<measure::LearningRecord> starts, longer;
     std::string why_none;  ///< not empty: there is no reference
   };
+  /// How one run of it records.
+  struct Way {
+    RunOrder::Learning learning = RunOrder::Learning::Start;
+    std::int64_t steps = 0;  ///< at most
+  };
+  static const Way kStart;
   /// Empty: interrupted. Not stored.
-  [[nodiscard]] std::optional<Recording> record(const space::Configuration& configuration, RunOrder::Learning learning,
+  [[nodiscard]] std::optional<Recording> record(const space::Configuration& configuration, const Way& way,
                                                 std::uint64_t seed);
-  /// Null: interrupted. Made once for each reference.
-  [[nodiscard]] const References* references(const space::Configuration& configuration, bool longer);
-  [[nodiscard]] bool time_for_longer(const db::StoredTrial& trial, std::chrono::nanoseconds after) const;
+  /// Null: interrupted. Made once for each reference. `longer_steps`: 0: the starts alone.
+  [[nodiscard]] const References* references(const space::Configuration& configuration, std::int64_t longer_steps);
+  /// Steps of the longer runs; 0: there is no time for them.
+  [[nodiscard]] std::int64_t longer_steps(const db::StoredTrial& trial, std::chrono::nanoseconds after) const;
 
   const Session& session_;
   std::optional<TimeFrame> time_;

@@ -32,6 +32,8 @@ std::string export_env(const Profile& profile) {
     text += "# For taskset -c, or CPUAffinity= of systemd: a variable alone cannot bind a process.\n";
     text += assignment("NOCTURNE_CPUS", cpus);
   }
+  if (pulls_levers(profile))
+    text += "# The levers act through a module in front of Python, which 'nocturne export --format sh' takes along.\n";
   for (const std::string& name : profile.launch.unset)
     text += fmt::format("# Not set when measured: {}\n", comment_text(name));
 

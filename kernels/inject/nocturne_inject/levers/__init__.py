@@ -15,6 +15,8 @@ A lever's file has
     STAGE = "compile"              optional: each process pays for it with seconds before its first step
     LOADER = True                  optional: changes how data are loaded; left out of the paired start of a learning check
     def changes(seen):             optional: what it changes in this training, where that is less or more than CHANGES
+    def inert_at(seen):            optional: ("loader_workers", "script"), another lever's value at which this one changes
+                                   nothing
     def no_effect(seen):           optional: why it changes nothing in this run, which has set it; None where it has an effect
     def watch(framework):          optional: puts in hooks that see what values() needs and Seen has not, where a report is
                                    asked for; called behind the levers that are installed
@@ -174,6 +176,7 @@ def offered(seen):
                 continue
             values, reason = lever.values(seen)
             changes = lever.changes(seen) if hasattr(lever, "changes") else lever.CHANGES
+            inert = lever.inert_at(seen) if hasattr(lever, "inert_at") else None
         except Exception as error:
             refused.append({"name": lever.NAME, "reason": "it could not be judged"})
             problems.append("lever %s: %s: %s" % (lever.NAME, type(error).__name__, error))
@@ -186,4 +189,6 @@ def offered(seen):
                        "stage": getattr(lever, "STAGE", "run"), "description": lever.DESCRIPTION, "changes": changes,
                        "variable": _PREFIX + lever.NAME.upper(),
                        "lines": {value: lines(value) for value in values if value != "script" and lines(value)}})
+        if inert:
+            levers[-1]["inert_at"] = {"lever": inert[0], "value": inert[1]}
     return levers, refused, problems + notes

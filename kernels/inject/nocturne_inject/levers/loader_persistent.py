@@ -17,6 +17,9 @@ def values(seen):
     return loader_prefetch.with_processes(seen, ["true"])
 
 
+inert_at = loader_prefetch.inert_at
+
+
 def install(value, torch):
 
     def rule(arguments):

@@ -26,6 +26,10 @@ def with_processes(seen, offered):
     return ["script"] + offered, None
 
 
+def inert_at(seen):
+    return loader_workers.NAME, "0" if any(loader.workers for loader in seen.loaders) else "script"
+
+
 def install(value, torch):
 
     def rule(arguments):

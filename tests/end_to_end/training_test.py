@@ -1,0 +1,76 @@
+"""A training of PyTorch that knows nothing of Nocturne, as its user meets it: tuned, applied, written down; its files stay."""
+
+import hashlib
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from workspace import Workspace
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "kernels" / "inject"))
+from injected import python_with  # noqa: E402
+
+SKIPPED = 77
+SCRIPTS = ["mnist.py", "own_clock.py"]
+TRAINING = ["mnist.py", "--epochs", "1", "--images", "1920", "--save-model"]
+
+
+def fingerprint(folder):
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+            for path in folder.rglob("*")}
+
+
+class Training(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = Workspace()
+        cls.addClassCleanup(cls.place.__exit__)
+        cls.folder = cls.place.folder / "own" / "training"
+        cls.folder.mkdir(parents=True)
+        (cls.place.folder / "own" / "data").symlink_to(ROOT / "examples" / "data")
+        for name in SCRIPTS:
+            shutil.copy(ROOT / "examples" / "scripts" / name, cls.folder)
+        cls.python = python_with("torch")
+        cls.before = fingerprint(cls.folder)
+        cls.tuned = cls.place.run("tune", "--trials", "6", "--wall", "2min", "--seed", "3", "--", cls.python, *TRAINING,
+                                  cwd=cls.folder)
+
+    def test_it_is_tuned_by_its_steps_and_levers(self):
+        self.assertEqual(self.tuned.returncode, 0, self.tuned.stdout + self.tuned.stderr)
+        self.assertRegex(self.tuned.stderr, r"Its steps are seen: \d+ in ")
+        self.assertRegex(self.tuned.stderr, r"a step +one optimizer step, 64 examples, [\d.]+ ms; 30 an epoch")
+        for lever in ("channels_last", "compile", "loader_workers"):
+            self.assertIn(lever, self.tuned.stderr)
+        trials = self.place.json("list", "trials")["trials"]
+        self.assertEqual(len(trials), 6)
+        self.assertNotIn("failed", {each["outcome"] for each in trials if "compile" not in each["configuration"]})
+
+    def test_its_folder_is_left_as_it_was(self):
+        self.assertEqual(fingerprint(self.folder), self.before)
+
+    def test_the_best_is_applied_and_trains_where_the_user_is(self):
+        profile = self.place.folder / "best.json"
+        self.place.run("export", "--force", "-o", profile, check=0)
+        applied = self.place.run("apply", profile, "--", self.python, *TRAINING, check=0, cwd=self.folder)
+        self.assertRegex(applied.stdout, r"accuracy|Accuracy")
+        self.assertTrue((self.folder / "mnist_cnn.pt").exists())
+        (self.folder / "mnist_cnn.pt").unlink()
+        script = self.place.folder / "best.sh"
+        self.place.run("export", "--force", "-o", script, check=0)
+        alone = subprocess.run(["sh", str(script)], capture_output=True, text=True,
+                               env={"PATH": "/usr/bin:/bin", "HOME": str(self.place.folder)})
+        self.assertEqual(alone.returncode, 0, alone.stdout + alone.stderr)
+        (self.folder / "mnist_cnn.pt").unlink()
+        form = re.compile(r"\d+")
+        self.assertEqual(form.sub("N", applied.stdout.splitlines()[-1]), form.sub("N", alone.stdout.splitlines()[-1]))
+
+
+if __name__ == "__main__":
+    if not python_with("torch"):
+        print("skipped: no Python with PyTorch was found, and NOCTURNE_FRAMEWORKS names none")
+        sys.exit(SKIPPED)
+    unittest.main()
