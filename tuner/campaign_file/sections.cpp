@@ -85,11 +85,13 @@ space::AccuracyTarget read_target(Checks& checks) {
   read(checks, "/objective", "most_epochs", target.most_epochs);
   read(checks, "/objective", "default_epochs", target.default_epochs);
   if (const Json* accuracy = checks.get("/objective", "accuracy")) target.accuracy = accuracy->get<double>();
-  const bool by_default = checks.get("/objective", "default_epochs") != nullptr;
-  if (by_default == target.accuracy.has_value())
+  const Json written = checks.root().value("objective", Json::object());
+  const bool by_accuracy = written.contains("accuracy"), by_default = written.contains("default_epochs");
+  if (by_default == by_accuracy) {
     checks.add("/objective",
                by_default ? "both 'accuracy' and 'default_epochs'" : "neither 'accuracy' nor 'default_epochs'",
                "one of them: how accurate is accurate enough");
+  }
   if (target.default_epochs > static_cast<double>(target.most_epochs)) {
     checks.add("/objective/default_epochs", fmt::format("found {:g}", target.default_epochs),
                fmt::format("at most {}, which is 'most_epochs'", target.most_epochs));
