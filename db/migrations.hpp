@@ -2,9 +2,8 @@
 
 /// The versions of the schema and the steps between them.
 ///
-/// schema.sql is the newest version; migrations/NNN_what.sql leads a file of version NNN - 1 to NNN. There is one
-/// version so far, and no step. A file's version is its `PRAGMA user_version`; its `PRAGMA application_id` says that it
-/// is ours.
+/// schema.sql is the newest version; migrations/NNN_what.sql leads a file of version NNN - 1 to NNN. A file's version
+/// is its `PRAGMA user_version`; its `PRAGMA application_id` says that it is ours.
 
 #include <cstdint>
 #include <expected>
@@ -34,7 +33,7 @@ struct Migration {
   std::string_view sql;
 };
 
-/// Ascending, without gaps, the first leads to version 2. Empty while there is only one version.
+/// Ascending, without gaps, the first leads to version 2.
 [[nodiscard]] std::span<const Migration> migrations();
 [[nodiscard]] std::string_view newest_schema();
 /// The version that `steps` lead to; without any argument, that of newest_schema().

@@ -89,6 +89,12 @@ void insert_measurements(SQLite::Database& database, std::int64_t row, const spa
                           "INSERT INTO epochs (run, position, epoch, wall_ns, loss) VALUES (?1, ?2, ?3, ?4, ?5)");
   position = 0;
   for (const space::Epoch& e : run.epochs) execute(epoch, row, position++, e.index, e.wall, e.loss);
+  SQLite::Statement point(database,
+                          "INSERT INTO curve_points (run, position, steps, accuracy, loss, examples)"
+                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+  position = 0;
+  for (const space::CurvePoint& p : run.curve)
+    execute(point, row, position++, p.steps, p.test.accuracy, p.test.loss, p.test.examples);
   SQLite::Statement norm(
       database, "INSERT INTO norms (run, position, steps, layer, norm, moved) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   position = 0;
@@ -116,6 +122,14 @@ void load_measurements(const SQLite::Database& database, std::int64_t row, space
   while (epoch.executeStep()) {
     space::Epoch& e = run.epochs.emplace_back();
     Reader(epoch).into(e.index, e.wall, e.loss);
+  }
+  SQLite::Statement point =
+      query(database, "SELECT steps, accuracy, loss, examples FROM curve_points WHERE run = ?1 ORDER BY position", row);
+  while (point.executeStep()) {
+    space::CurvePoint& p = run.curve.emplace_back();
+    std::optional<double> loss;
+    Reader(point).into(p.steps, p.test.accuracy, loss, p.test.examples);
+    p.test.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
   }
   SQLite::Statement norm =
       query(database, "SELECT steps, layer, norm, moved FROM norms WHERE run = ?1 ORDER BY position", row);

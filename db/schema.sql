@@ -1,4 +1,4 @@
--- The database of Nocturne, version 1: what was asked, measured and concluded. This file is its manual.
+-- The database of Nocturne, version 2: what was asked, measured and concluded. This file is its manual.
 --
 -- Units are in the names: _unix_ns is nanoseconds since 1970 UTC, _ns a duration in nanoseconds, _s one in seconds.
 -- *_json holds JSON text. Hashes are hexadecimal text. A column without NOT NULL is empty where nothing is known;
@@ -271,6 +271,17 @@ CREATE TABLE epochs (
   epoch INTEGER NOT NULL,
   wall_ns INTEGER NOT NULL,
   loss REAL,
+  PRIMARY KEY (run, position)
+) STRICT, WITHOUT ROWID;
+
+-- Test accuracy while a run trained, outside of its samples and epochs: its learning curve.
+CREATE TABLE curve_points (
+  run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,       -- 0, 1, … as reported
+  steps INTEGER NOT NULL,          -- after so many training steps
+  accuracy REAL NOT NULL,          -- 0 to 1
+  loss REAL,                       -- mean over the test set; empty where not finite
+  examples INTEGER NOT NULL,       -- images of the test set
   PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
 

@@ -69,7 +69,7 @@ struct StoreOptions {
   std::function<bool(const LockWait&)> waiting = {};
   /// False: a reader leaves an older file as it is (Older), for an older program may be in the middle of writing it.
   bool migrate = true;
-  /// The steps that an older file is led through. Only tests give others, for there is no older version yet.
+  /// The steps that an older file is led through. Only tests give others.
   std::span<const Migration> migrations = db::migrations();
   NetworkOptions network{};
 };

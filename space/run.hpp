@@ -51,6 +51,13 @@ struct Accuracy {
   friend bool operator==(const Accuracy&, const Accuracy&) = default;
 };
 
+/// A point of a learning curve: how the network did on the test set while it trained.
+struct CurvePoint {
+  std::int64_t steps = 0;  ///< training steps done before
+  Accuracy test;
+  friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
+};
+
 /// The size of one tensor of parameters in a run of the gate.
 struct Norm {
   std::int64_t steps = 0;       ///< training steps done before; 0: initial weights
@@ -113,7 +120,8 @@ struct Run {
   std::vector<Phase> phases;
   std::vector<Sample> samples;
   std::vector<Epoch> epochs;
-  std::vector<Norm> norms;  ///< as the worker reported them; present in runs of the gate only
+  std::vector<CurvePoint> curve;  ///< by steps, ascending; empty where none was asked for
+  std::vector<Norm> norms;        ///< as the worker reported them; present in runs of the gate only
   std::optional<Accuracy> accuracy;
   std::optional<Memory> memory;
   std::optional<DeviceReport> device;  ///< empty: no accelerator, or it told nothing

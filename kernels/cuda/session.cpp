@@ -102,11 +102,11 @@ class Session {
     options_ = {.settings = settings,
                 .seed = request_.seed,
                 .steps = request_.gate ? request_.gate->steps : worker::steps_asked_for(request_),
-                .optimizer = read_optimizer(request_),
+                .optimizer = read_optimizer(request_, settings.batch),
                 .label_smoothing = request_.label_smoothing,
                 .dropout = !request_.gate,
                 .loss_scale = request_.gate ? kGateScale : kFirstScale};
-    if (request_.accuracy && request_.data == "synthetic")
+    if ((request_.accuracy || request_.curve) && request_.data == "synthetic")
       throw worker::Unsupported("the data set synthetic has no test images: accuracy cannot be told");
     facts_ = in_phase(reporter_, "import", [&] { return open_device(); });
     const std::unique_ptr<data::BatchSource> source = in_phase(reporter_, "data", [&] { return open_data(network); });
@@ -168,6 +168,7 @@ class Session {
       watch.emplace(facts_.name, [&] { return nvml->read(); });
       trainer_->watch([&] { watch->look(); });
     }
+    trainer_->test_with([&] { return test(); });
     worker::run_training(request_, *trainer_, reporter_, [&] {
       if (watch) watch->look();
     });
@@ -177,16 +178,19 @@ class Session {
     if (const nlohmann::json fields = watch->summary(); !fields.is_null()) reporter_.device(fields);
   }
 
-  void report_accuracy() {
-    reporter_.phase_begin("accuracy");
+  [[nodiscard]] worker::TestScore test() const {
     data::SourceOptions options = source_options(trainer_->network(), data::Split::Test);
     options.shuffle = false;
     options.partial_batch = true;
     const std::int64_t most = std::exchange(options.batch, 1);  // a test set may be smaller than a batch
     options.batch = std::min(most, data::open_batches(options)->count());
-    const auto test = data::open_batches(std::move(options));
-    const Score score = trainer_->evaluate(*test);
-    reporter_.phase_end("accuracy");
+    const auto set = data::open_batches(std::move(options));
+    const Score score = trainer_->evaluate(*set);
+    return {.loss = score.loss, .correct = score.correct, .images = score.images};
+  }
+
+  void report_accuracy() {
+    const auto score = in_phase(reporter_, "accuracy", [&] { return test(); });
     const auto images = static_cast<double>(score.images);
     reporter_.accuracy(static_cast<double>(score.correct) / images, score.loss / images, score.images);
   }

@@ -51,6 +51,7 @@ const worker::Valued<Options>& valued_options() {
       {"--layout", configure("layout")},
       {"--isa", configure("isa")},
       {"--batch", configure_number("batch")},
+      {"--learning-rate-rule", configure("learning_rate_rule")},
       {"--threads", configure_number("threads")},
       {"--data-threads", configure_number("data_threads")},
       {"--prefetch", configure_number("prefetch")},
@@ -60,6 +61,10 @@ const worker::Valued<Options>& valued_options() {
       {"--weight-decay",
        [](O& o, S& name, S& v) { o.request.momentum.weight_decay = decimal(name, v, kLargestNumber); }},
       {"--label-smoothing", [](O& o, S& name, S& v) { o.request.label_smoothing = decimal(name, v, 0.999999); }},
+      {"--curve",
+       [](O& o, S& name, S& value) {
+         o.request.curve.emplace().points_per_epoch = std::max<std::int64_t>(1, whole_number(name, value));
+       }},
       {"--peak", [](O& o, S& name, S& v) { o.peak_gflops = decimal(name, v, kLargestNumber); }},
       {"--gate-steps",
        [](O& o, S& name, S& value) { gate_of(o).steps = std::max<std::int64_t>(1, whole_number(name, value)); }},
@@ -102,7 +107,7 @@ void take_workload(protocol::Request& request) {
     throw UsageError(std::string("--network: ") + error.what());
   }
   if (request.data == "synthetic" && !request.data_folder.empty()) request.data = "folder";
-  if (request.data == "synthetic") request.accuracy = false;  // of noise
+  if (request.data == "synthetic") request.accuracy = false, request.curve.reset();  // of noise
   if (request.data == "mnist" && request.data_folder.empty())
     throw UsageError("--train needs --data FOLDER (train-images-idx3-ubyte.gz, …, SHA256SUMS)");
 }
@@ -140,6 +145,10 @@ By hand:
     --prefetch N          batches made ahead (default 2)
     --learning-rate X     of SGD with momentum (default 0.01), as --momentum X (0.9) and --weight-decay X (0.0001)
     --label-smoothing X   share of a label given to all classes alike (default 0)
+    --learning-rate-rule none|linear|square_root|linear_warm_up|square_root_warm_up
+                          how the rate follows the batch size: as it is (default), times batch / 128 or its root, at once
+                          or in equal steps during the first epoch
+    --curve N             print the test accuracy N times an epoch
     --profile             print where the time goes, operation by operation and layer by layer
     --peak GFLOPS         with it: what the machine can do with this precision and these threads (nocturne-machine
                           measures it), to print shares of it

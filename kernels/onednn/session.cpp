@@ -23,7 +23,8 @@ namespace {
 // A step on the CPU is over when step() returns.
 class TrainerSteps final : public worker::Training {
  public:
-  explicit TrainerSteps(Trainer& trainer) : trainer_(trainer) {}
+  using Evaluate = std::function<worker::TestScore()>;
+  TrainerSteps(Trainer& trainer, Evaluate evaluate) : trainer_(trainer), evaluate_(std::move(evaluate)) {}
 
   worker::StepFacts step() override {
     const StepResult result = trainer_.step();
@@ -38,18 +39,13 @@ class TrainerSteps final : public worker::Training {
   worker::MeanLoss settle() override { return std::exchange(settled_, {}); }
   [[nodiscard]] bool partial_is_next() const override { return trainer_.partial_is_next(); }
   [[nodiscard]] std::int64_t steps_per_epoch() const override { return trainer_.steps_per_epoch(); }
+  [[nodiscard]] worker::TestScore evaluate() override { return evaluate_(); }
 
  private:
   Trainer& trainer_;
+  Evaluate evaluate_;
   worker::MeanLoss settled_;
 };
-
-/// As worker::run_training.
-void run_training(const protocol::Request& request, Trainer& trainer, worker::Reporter& reporter,
-                  const std::function<void()>& after_first_step) {
-  TrainerSteps steps(trainer);
-  worker::run_training(request, steps, reporter, after_first_step);
-}
 
 using worker::Diverged;
 using worker::in_phase;
@@ -72,7 +68,8 @@ UpdateRule rule_of(const protocol::Request& request) {
 Settings import_settings(const protocol::Request& request) {
   const Settings settings = read_settings(request.configuration);
   static_cast<void>(rule_of(request));
-  if (request.accuracy && request.data == "synthetic")
+  static_cast<void>(worker::read_learning_rate_rule(request.configuration));
+  if ((request.accuracy || request.curve) && request.data == "synthetic")
     throw Unsupported("the data set synthetic has no test images: accuracy cannot be told");
   apply(settings);
   if (settings.precision == Precision::Bf16 && bf16_support() == "none")
@@ -150,19 +147,22 @@ std::unique_ptr<data::BatchSource> open_source(const data::SourceOptions& option
   return data::open_batches(options);
 }
 
-void report_accuracy(const protocol::Request& request, const Settings& settings, Trainer& trainer, Reporter& reporter) {
-  reporter.phase_begin("accuracy");
+worker::TestScore test(const protocol::Request& request, const Settings& settings, Trainer& trainer) {
   data::SourceOptions options = source_options(request, settings, trainer.plan().network());
   options.split = data::Split::Test;
   options.shuffle = false;
   options.batch = 1;  // a test set may be smaller than a batch
   // Two images a thread: as many batches ahead as in training would leave most threads without one.
   options.prefetch = std::clamp(2 * settings.data_threads, settings.prefetch, data::kMostPrefetch);
-  const auto test = open_source(options);
-  const Score score = trainer.evaluate(*test);
-  reporter.phase_end("accuracy");
-  const auto examples = static_cast<double>(test->count());
-  reporter.accuracy(static_cast<double>(score.correct) / examples, score.loss / examples, test->count());
+  const auto set = open_source(options);
+  const Score score = trainer.evaluate(*set);
+  return {.loss = score.loss, .correct = score.correct, .images = set->count()};
+}
+
+void report_accuracy(const protocol::Request& request, const Settings& settings, Trainer& trainer, Reporter& reporter) {
+  const auto score = in_phase(reporter, "accuracy", [&] { return test(request, settings, trainer); });
+  const auto images = static_cast<double>(score.images);
+  reporter.accuracy(static_cast<double>(score.correct) / images, score.loss / images, score.images);
 }
 
 std::unique_ptr<Trainer> compile(Reporter& reporter, const networks::Network& network, const TrainerOptions& options,
@@ -205,6 +205,7 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
   // In turns so many are asked for in all; a smaller batch that they do not reach must not take memory.
   options.steps = request.gate ? -1 : request.turns ? request.steps + 1 : worker::steps_asked_for(request);
   options.rule = sabotage.rule.value_or(rule_of(request));
+  options.learning_rate = worker::read_learning_rate_rule(request.configuration);
   options.label_smoothing = static_cast<float>(request.label_smoothing);
   options.dropout = !sabotage.no_dropout;
   options.tampering = sabotage.tampering;
@@ -212,7 +213,8 @@ void train(const protocol::Request& request, Reporter& reporter, Profile* profil
   const auto batches =
       in_phase(reporter, "data", [&] { return open_source(source_options(request, options.settings, network)); });
   const auto trainer = compile(reporter, network, options, *batches);
-  run_training(request, *trainer, reporter, [&] { trainer->profile(profile); });
+  TrainerSteps steps(*trainer, [&] { return test(request, options.settings, *trainer); });
+  worker::run_training(request, steps, reporter, [&] { trainer->profile(profile); });
   warn_of_skipped(*batches);
   if (request.accuracy) report_accuracy(request, options.settings, *trainer, reporter);
 }

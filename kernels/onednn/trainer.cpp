@@ -95,6 +95,13 @@ void Trainer::begin_with(const protocol::InitialState& initial) {
     throw std::runtime_error(where + "it has more tensors than network " + std::string(network));
 }
 
+UpdateRule Trainer::rule_now() const {
+  UpdateRule rule = options_.rule;
+  const double factor = options_.learning_rate.factor(main_.batch(), steps_done_, steps_per_epoch());
+  std::visit([factor](auto& each) { each.rate = static_cast<float>(each.rate * factor); }, rule);
+  return rule;
+}
+
 StepResult Trainer::step() {
   const bool partial = partial_is_next();
   if (partial && !partial_) plan_partial();  // more steps than were foreseen
@@ -113,7 +120,7 @@ StepResult Trainer::step() {
     throw worker::Diverged("the loss of step " + std::to_string(steps_done_) + " is not a finite number");
   if (tampering.gradients) tampering.gradients(*parameters_);
   const auto update_begin = Clock::now();
-  parameters_->update(options_.rule);
+  parameters_->update(rule_now());
   if (profile_ != nullptr && !partial) {
     profile_->add_own("(update)", since(update_begin));
     profile_->add_own("(batch)", result.data_wait_ns);

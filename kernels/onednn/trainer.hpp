@@ -12,6 +12,7 @@
 #include "kernels/data/batch_source.hpp"
 #include "kernels/onednn/layers/softmax_loss.hpp"
 #include "kernels/onednn/plan/plan.hpp"
+#include "kernels/worker/learning_rate.hpp"
 #include "measure/protocol/initial_state.hpp"
 
 namespace nocturne::onednn {
@@ -46,6 +47,7 @@ struct TrainerOptions {
   std::uint64_t seed = 1;   ///< initial weights, dropout
   std::int64_t steps = -1;  ///< how many will be asked for, -1: not known; says whether an epoch's end will be reached
   UpdateRule rule = Adadelta{};
+  worker::LearningRateRule learning_rate{};         ///< how its rate follows the batch size
   float label_smoothing = 0;                        ///< softmax_loss.hpp
   bool dropout = true;                              ///< false: nothing is dropped
   const protocol::InitialState* initial = nullptr;  ///< begins with these weights instead of the seed's
@@ -86,6 +88,8 @@ class Trainer {
  private:
   void begin_with(const protocol::InitialState& initial);
   void plan_partial();
+  /// The rule of the next step.
+  [[nodiscard]] UpdateRule rule_now() const;
 
   data::BatchSource& batches_;
   TrainerOptions options_;

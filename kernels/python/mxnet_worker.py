@@ -62,7 +62,8 @@ class MXNet(Worker):
     def _optimizer(rule):
         if isinstance(rule, Momentum):
             return "sgd", {"learning_rate": rule.rate, "momentum": rule.momentum, "wd": rule.decay}
-        assert rule.rate == 1.0  # MXNet's Adadelta has no rate
+        if rule.rate != 1.0:
+            raise Unsupported("learning_rate_rule: MXNet's Adadelta has no rate")
         return "adadelta", {"rho": rule.rho, "epsilon": rule.epsilon, "wd": 0.0}
 
     def compile(self, images, labels):

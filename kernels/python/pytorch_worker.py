@@ -40,7 +40,7 @@ class PyTorch(Worker):
     choices = {"device": ("cpu", "cuda"), "precision": ("f32", "bf16", "tf32", "f16"), "layout": ("nchw", "nhwc"),
                "graph_compiler": ("none", "torchscript", "inductor", "ipex", "xla"), "onednn": (True, False),
                "nnpack": (True, False), "cuda_graphs": (True, False), "algorithm": ("heuristic", "find")}
-    has_inter_threads = True
+    has_inter_threads = sets_rate = True
     device = scaler = recorded = None
 
     def check(self, settings):
@@ -50,6 +50,9 @@ class PyTorch(Worker):
             raise Unsupported("graph_compiler xla: torch-xla's GPU packages ended with 2.9, only its CPU is used here")
         if settings.own.get("cuda_graphs") and settings.precision == "f16":
             raise Unsupported("cuda_graphs with precision f16: loss scaling decides on the host whether a step counts")
+        if settings.own.get("cuda_graphs") and settings.learning_rate_rule.endswith("_warm_up"):
+            raise Unsupported("cuda_graphs with learning_rate_rule %s: a recorded step has one rate"
+                              % settings.learning_rate_rule)
         if settings.graph_compiler == "ipex" and settings.onednn is False:
             raise Unsupported("Intel's extension is made of oneDNN's kernels: onednn = false leaves nothing of it")
 
@@ -195,6 +198,10 @@ class PyTorch(Worker):
                               if tensor.decays == decays], "weight_decay": rule.decay if decays else 0.0}
                   for decays in (True, False)]
         return torch.optim.SGD(groups, lr=rule.rate, momentum=rule.momentum)
+
+    def set_rate(self, rate):
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
 
     def compile(self, images, labels):
         compiler = self.plan.settings.graph_compiler

@@ -41,6 +41,11 @@ void ConsoleReporter::accuracy(double accuracy, double loss, std::int64_t exampl
               loss);
 }
 
+void ConsoleReporter::accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t) {
+  std::fprintf(stderr, "step %6lld  test accuracy %.2f %%, loss %.4f\n", static_cast<long long>(steps), accuracy * 100,
+               loss);
+}
+
 void ConsoleReporter::norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) {
   if (steps > 0) std::printf("step %lld: loss %.9g\n", static_cast<long long>(steps), last_loss_);
   for (const protocol::LayerNorm& each : layers)

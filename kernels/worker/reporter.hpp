@@ -25,6 +25,8 @@ class Reporter {
   virtual void sample(const protocol::SampleEvent& sample) = 0;
   virtual void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) = 0;
   virtual void accuracy(double accuracy, double loss, std::int64_t examples) = 0;
+  /// A point of a learning curve, after so many training steps.
+  virtual void accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t examples) = 0;
   virtual void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) = 0;
   /// What the accelerator said of itself while it trained; workers of the CPU have none.
   virtual void device(const nlohmann::json& /*fields*/) {}
@@ -48,6 +50,9 @@ class ProtocolReporter final : public Reporter {
   }
   void accuracy(double accuracy, double loss, std::int64_t examples) override {
     events_.accuracy(accuracy, loss, examples);
+  }
+  void accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t examples) override {
+    events_.accuracy_after(steps, accuracy, loss, examples);
   }
   void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override {
     events_.norms(steps, layers);
@@ -73,6 +78,7 @@ class ConsoleReporter final : public Reporter {
   void sample(const protocol::SampleEvent& sample) override;
   void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss) override;
   void accuracy(double accuracy, double loss, std::int64_t examples) override;
+  void accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t examples) override;
   void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override;
   void device(const nlohmann::json& fields) override;
   void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes) override;

@@ -22,6 +22,20 @@ class Loop {
   Loop(const protocol::Request& request, Training& training, Reporter& reporter)
       : request_(request), training_(training), reporter_(reporter) {}
 
+  // Trains `epochs` epochs with the curve's evaluations between samples, or fewer where its accuracy is reached.
+  void run_curve(std::int64_t epochs) {
+    const protocol::CurveRequest& curve = *request_.curve;
+    const std::int64_t an_epoch = training_.steps_per_epoch();
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+      for (std::int64_t point = 1; point <= curve.points_per_epoch; ++point) {
+        const std::int64_t end = epoch * an_epoch + an_epoch * point / curve.points_per_epoch;
+        if (end < 1 || end <= evaluated_) continue;  // an epoch has fewer steps than points
+        run(end - steps_done_);
+        if (evaluate() >= curve.until.value_or(2)) return;
+      }
+    }
+  }
+
   void first_step() {
     reporter_.phase_begin("first_step");
     const StepFacts facts = step();
@@ -69,6 +83,18 @@ class Loop {
     return sample.steps;
   }
 
+  // Its time is no sample's and no epoch's.
+  double evaluate() {
+    const auto begin = Clock::now();
+    const TestScore score = training_.evaluate();
+    const auto images = static_cast<double>(score.images);
+    const double accuracy = static_cast<double>(score.correct) / images;
+    evaluated_ = steps_done_;
+    reporter_.accuracy_after(steps_done_, accuracy, score.loss / images, score.images);
+    epoch_begin_ += Clock::now() - begin;
+    return accuracy;
+  }
+
   void end_epoch() {
     const auto now = Clock::now();
     reporter_.epoch(epoch_++, now - epoch_begin_, epoch_loss_ / static_cast<double>(epoch_images_));
@@ -79,7 +105,7 @@ class Loop {
   const protocol::Request& request_;
   Training& training_;
   Reporter& reporter_;
-  std::int64_t steps_done_ = 0, epoch_ = 0, epoch_images_ = 0;
+  std::int64_t steps_done_ = 0, evaluated_ = 0, epoch_ = 0, epoch_images_ = 0;
   double epoch_loss_ = 0;
   Clock::time_point epoch_begin_ = Clock::now();
 };
@@ -140,6 +166,8 @@ void run_training(const protocol::Request& request, Training& training, Reporter
   after_first_step();
   if (request.turns)
     take_turns(*request.turns, loop);
+  else if (request.epochs > 0 && request.curve)
+    loop.run_curve(request.epochs);
   else if (request.epochs > 0)
     loop.run(request.epochs * training.steps_per_epoch() - 1);
   else

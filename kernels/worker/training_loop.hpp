@@ -28,6 +28,12 @@ struct MeanLoss {
   double loss_sum = 0;  ///< over all images since the last settle()
 };
 
+/// How the network does on the test set.
+struct TestScore {
+  double loss = 0;  ///< sum over the images
+  std::int64_t correct = 0, images = 0;
+};
+
 /// One training. Not thread-safe.
 class Training {
  public:
@@ -45,6 +51,9 @@ class Training {
   [[nodiscard]] virtual std::int64_t steps_per_epoch() const = 0;
   /// Called when a sample is reported and the next has not begun: what is done here is not in any sample.
   virtual void between_samples() {}
+  /// Runs the network as it is over the test set, without dropout; training goes on afterwards as if it had not been.
+  /// Called between samples, of a request with a curve only.
+  [[nodiscard]] virtual TestScore evaluate() = 0;
 };
 
 /// All training steps of the run, the first included; -1 where that is not known before (whole epochs, turns).

@@ -104,6 +104,14 @@ void EventWriter::accuracy(double accuracy, double loss, std::int64_t examples) 
   write({{"event", "accuracy"}, {"accuracy", number(accuracy)}, {"loss", number(loss)}, {"examples", examples}});
 }
 
+void EventWriter::accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t examples) {
+  write({{"event", "accuracy"},
+         {"steps", steps},
+         {"accuracy", number(accuracy)},
+         {"loss", number(loss)},
+         {"examples", examples}});
+}
+
 void EventWriter::norms(std::int64_t steps, const std::vector<LayerNorm>& layers) {
   nlohmann::json list = nlohmann::json::array();
   for (const LayerNorm& each : layers)

@@ -46,6 +46,8 @@ class EventWriter {
   void sample(const SampleEvent& sample);
   void epoch(std::int64_t index, std::chrono::nanoseconds wall, double loss);
   void accuracy(double accuracy, double loss, std::int64_t examples);
+  /// A point of a learning curve: the accuracy after so many training steps, while training goes on.
+  void accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t examples);
   void norms(std::int64_t steps, const std::vector<LayerNorm>& layers);  ///< after so many steps; 0: as it begins
   void device(const nlohmann::json& fields);  ///< what an accelerator said of itself (README)
   void memory(std::int64_t peak_rss_bytes, std::int64_t device_bytes);

@@ -31,6 +31,21 @@ std::optional<GateRequest> read_gate(const nlohmann::json& document) {
   return gate;
 }
 
+std::optional<CurveRequest> read_curve(const nlohmann::json& document) {
+  const auto found = document.find("curve");
+  if (found == document.end() || found->is_null()) return std::nullopt;
+  if (!found->is_object()) throw std::runtime_error("request: key 'curve': not an object");
+  CurveRequest curve;
+  read(*found, "points_per_epoch", curve.points_per_epoch);
+  double until = -1;
+  read(*found, "until", until);
+  if (found->contains("until")) curve.until = until;
+  if (curve.points_per_epoch < 1) throw std::runtime_error("request: key 'curve': it has at least 1 point an epoch");
+  if (curve.until && !(*curve.until >= 0 && *curve.until <= 1))
+    throw std::runtime_error("request: key 'curve': 'until' is an accuracy, from 0 to 1");
+  return curve;
+}
+
 // The part "workload" of a request.
 void read_workload(const nlohmann::json& workload, Request& request) {
   read(workload, "network", request.network);
@@ -93,6 +108,7 @@ Request parse_request(const nlohmann::json& document) {
     throw std::runtime_error("request: key 'partial_batch': '" + partial + "' is neither 'drop' nor 'train'");
   request.partial_batch = partial == "train" ? PartialBatch::Train : PartialBatch::Drop;
   read(document, "accuracy", request.accuracy);
+  request.curve = read_curve(document);
   request.turns = read_path(document, "turns");
   request.gate = read_gate(document);
   request.initial = read_path(document, "initial");
@@ -110,6 +126,10 @@ nlohmann::json to_json(const Request& request) {
                              {"steps_per_sample", request.steps_per_sample},
                              {"partial_batch", request.partial_batch == PartialBatch::Train ? "train" : "drop"},
                              {"accuracy", request.accuracy}};
+  if (request.curve) {
+    document["curve"] = {{"points_per_epoch", request.curve->points_per_epoch}};
+    if (request.curve->until) document["curve"]["until"] = *request.curve->until;
+  }
   if (request.turns) document["turns"] = *request.turns;
   if (request.gate) {
     document["gate"] = {{"steps", request.gate->steps}};

@@ -20,6 +20,13 @@ struct GateRequest {
   std::optional<std::string> write;  ///< file to which the weights and batches it begins with are written
 };
 
+/// A learning curve: the test accuracy while the network trains, outside of all samples and epochs (README).
+struct CurveRequest {
+  std::int64_t points_per_epoch = 4;  ///< evaluations an epoch, at least 1, after equally many steps
+  std::optional<double> until{};      ///< training ends where an evaluation is at least this accuracy, 0 to 1
+  friend bool operator==(const CurveRequest&, const CurveRequest&) = default;
+};
+
 /// What happens to the images that are left when the data set is not a multiple of the batch.
 enum class PartialBatch { Drop, Train };
 
@@ -48,6 +55,7 @@ struct Request {
   std::int64_t steps_per_sample = 1;                        ///< steps between two synchronisations
   PartialBatch partial_batch = PartialBatch::Drop;
   bool accuracy = false;               ///< evaluate on the test set at the end
+  std::optional<CurveRequest> curve;   ///< with epochs only
   std::optional<std::string> turns;    ///< FIFO: one line "N" allows N further steps; end of file means finish
   std::optional<GateRequest> gate;     ///< instead of steps, epochs and turns
   std::optional<std::string> initial;  ///< file of initial weights and batches (initial_state.hpp); gate only

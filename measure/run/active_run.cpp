@@ -162,6 +162,7 @@ space::Run ActiveRun::record() {
   run.phases = said.phases;
   run.samples = said.samples;
   run.epochs = said.epochs;
+  run.curve = said.curve;
   run.norms = said.norms;
   run.accuracy = said.accuracy;
   run.memory = said.memory;

@@ -208,11 +208,7 @@ void EventReader::accept(const json& event) {
   } else if (name == "epoch") {
     accept_epoch(event);
   } else if (name == "accuracy") {
-    bool finite = true;
-    const space::Accuracy accuracy{real(event, "accuracy"), loss(event, finite).value_or(0),
-                                   integer(event, "examples", 1)};
-    if (!(accuracy.accuracy >= 0 && accuracy.accuracy <= 1)) throw RejectedEvent("'accuracy' is not between 0 and 1");
-    events_.accuracy = accuracy;
+    accept_accuracy(event);
   } else if (name == "norms") {
     accept_norms(event);
   } else if (name == "device") {
@@ -324,6 +320,22 @@ void EventReader::add_step_parts(const json& event) {
   }
   share["other"] = std::max(0.0, rest);
   events_.ready["share"] = std::move(share);
+}
+
+// With steps it is a point of a learning curve, without what was asked for at the end.
+void EventReader::accept_accuracy(const json& event) {
+  bool finite = true;
+  const space::Accuracy accuracy{real(event, "accuracy"), loss(event, finite).value_or(0),
+                                 integer(event, "examples", 1)};
+  if (!(accuracy.accuracy >= 0 && accuracy.accuracy <= 1)) throw RejectedEvent("'accuracy' is not between 0 and 1");
+  if (!event.contains("steps")) {
+    events_.accuracy = accuracy;
+    return;
+  }
+  const std::int64_t steps = integer(event, "steps", 1);
+  if (!events_.curve.empty() && steps <= events_.curve.back().steps)
+    throw RejectedEvent(fmt::format("after {} steps, that after {} came already", steps, events_.curve.back().steps));
+  events_.curve.push_back({.steps = steps, .test = accuracy});
 }
 
 void EventReader::accept_norms(const json& event) {

@@ -46,6 +46,7 @@ struct Events {
   std::vector<space::Phase> phases;   ///< sorted by their begin; see also EventReader::close_phases
   std::vector<space::Sample> samples;
   std::vector<space::Epoch> epochs;
+  std::vector<space::CurvePoint> curve;
   std::vector<space::Norm> norms;
   std::optional<space::Accuracy> accuracy;
   std::optional<space::Memory> memory;
@@ -81,6 +82,7 @@ class EventReader {
   void consume(std::string_view line);
   void accept(const nlohmann::json& event);
   void accept_sample(const nlohmann::json& event);
+  void accept_accuracy(const nlohmann::json& event);
   void accept_norms(const nlohmann::json& event);
   void accept_device(const nlohmann::json& event);
   /// Keeps in `ready` which share of the steps' time goes into what, as far as samples say it.

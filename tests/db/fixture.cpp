@@ -118,6 +118,8 @@ RunRecord run(const std::string& id, std::int64_t samples) {
                          .loss = i % 3 == 2 ? std::nullopt : std::optional(2.3 / static_cast<double>(i + 1))});
   }
   r.epochs = {{.index = 0, .wall = nanoseconds(77), .loss = 0.1}, {.index = 1, .wall = nanoseconds(78), .loss = {}}};
+  r.curve = {{.steps = 117, .test = {.accuracy = 0.94, .loss = 0.2, .examples = 10000}},
+             {.steps = 234, .test = {.accuracy = 0.96, .loss = 0.13, .examples = 10000}}};
   r.norms = {{.steps = 0, .layer = "conv1.weights", .norm = 4.25, .moved = 0.0},
              {.steps = 8, .layer = "conv1.weights", .norm = {}, .moved = 1e-3}};
   r.accuracy = space::Accuracy{.accuracy = 0.9876, .loss = 0.04, .examples = 10000};

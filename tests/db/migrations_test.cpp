@@ -8,6 +8,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/db/child.hpp"
@@ -74,6 +76,29 @@ Found version_in(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+TEST_CASE("a file of version 1 is led to the schema of a fresh one, and keeps what it has", "[db]") {
+  const TemporaryFolder folder;
+  const auto path = folder / "first.db";
+  std::ifstream stream(std::string(NOCTURNE_DB_SCHEMAS) + "/schema_001.sql");
+  const std::string first((std::istreambuf_iterator<char>(stream)), {});
+  {
+    SQLite::Database database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    database.exec(first);
+    database.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
+    database.exec("PRAGMA user_version = 1");
+    database.exec("INSERT INTO events (time_unix_ns, level, what) VALUES (1, 'info', 'kept')");
+    REQUIRE(schema_shape(database) != fresh_shape());
+  }
+  {
+    const Store store = Store::open(path, Mode::ReadOnly);
+    REQUIRE(store.events({}).size() == 1);
+    CHECK(store.events({}).front().what == "kept");
+  }
+  const SQLite::Database database(path.string(), SQLite::OPEN_READONLY);
+  CHECK(schema_shape(database) == fresh_shape());
+  CHECK(stored_version(database) == newest_version());
+}
 
 TEST_CASE("a file of the version before is led to the next one by who writes and by who reads", "[db]") {
   for (const Mode mode : {Mode::ReadWrite, Mode::ReadOnly}) {

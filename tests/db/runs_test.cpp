@@ -27,6 +27,7 @@ void check_equal(const nocturne::space::Run& a, const nocturne::space::Run& b) {
   CHECK(a.phases == b.phases);
   CHECK(a.samples == b.samples);
   CHECK(a.epochs == b.epochs);
+  CHECK(a.curve == b.curve);
   CHECK(a.norms == b.norms);
   CHECK(a.accuracy == b.accuracy);
   CHECK(a.memory == b.memory);

@@ -24,6 +24,9 @@ class RecordingReporter final : public worker::Reporter {
   void accuracy(double accuracy, double loss, std::int64_t examples) override {
     run.accuracy = space::Accuracy{.accuracy = accuracy, .loss = loss, .examples = examples};
   }
+  void accuracy_after(std::int64_t steps, double accuracy, double loss, std::int64_t examples) override {
+    run.curve.push_back({.steps = steps, .test = {.accuracy = accuracy, .loss = loss, .examples = examples}});
+  }
   void norms(std::int64_t steps, const std::vector<protocol::LayerNorm>& layers) override {
     for (const protocol::LayerNorm& each : layers)
       run.norms.push_back({.steps = steps, .layer = each.layer, .norm = each.norm, .moved = each.moved});

@@ -103,6 +103,28 @@ TEST_CASE("the same seed gives the same losses, another seed others", "[onednn]"
   CHECK(first != losses(options_of(16, 2), 6));
 }
 
+TEST_CASE("a rule for the learning rate that leaves it alone changes no bit, another one does", "[onednn]") {
+  using Scaling = worker::LearningRateRule::Scaling;
+  const auto with = [](std::int64_t batch, worker::LearningRateRule rule) {
+    TrainerOptions options = options_of(batch);
+    options.learning_rate = rule;
+    return losses(options, 4);
+  };
+  const auto own = losses(options_of(16), 4);
+  CHECK(with(16, {}) == own);
+  CHECK(with(128, {.scaling = Scaling::Linear}) == losses(options_of(128), 4));
+  const auto linear = with(16, {.scaling = Scaling::Linear});
+  CHECK(linear[0] == own[0]);  // before the first update
+  CHECK(linear[1] != own[1]);
+  TrainerOptions eighth = options_of(16);
+  eighth.rule = Adadelta{.rate = 0.125F};
+  CHECK(linear == losses(eighth, 4));
+  // 200 images are 12 steps of 16: the first is still near the optimizer's own rate.
+  const auto warm = with(16, {.scaling = Scaling::Linear, .warm_up = true});
+  CHECK(warm[1] != linear[1]);
+  CHECK(warm[1] != own[1]);
+}
+
 TEST_CASE("the number of threads changes losses by rounding only", "[onednn]") {
   const int before = threads();
   set_threads(1);

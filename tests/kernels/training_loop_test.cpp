@@ -2,9 +2,13 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "kernels/worker/learning_rate.hpp"
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::worker {
@@ -18,6 +22,8 @@ class LoggingReporter final : public Reporter {
   explicit LoggingReporter(Log& log) : log_(log) {}
   std::vector<protocol::SampleEvent> samples;
   std::vector<double> epochs;
+  std::vector<std::chrono::nanoseconds> epoch_walls;
+  std::vector<std::pair<std::int64_t, double>> curve;
 
   void hello() override {}
   void phase_begin(const std::string& name) override { log_.push_back("begin " + name); }
@@ -27,8 +33,15 @@ class LoggingReporter final : public Reporter {
     log_.emplace_back("sample");
     samples.push_back(sample);
   }
-  void epoch(std::int64_t, std::chrono::nanoseconds, double loss) override { epochs.push_back(loss); }
+  void epoch(std::int64_t, std::chrono::nanoseconds wall, double loss) override {
+    epochs.push_back(loss);
+    epoch_walls.push_back(wall);
+  }
   void accuracy(double, double, std::int64_t) override {}
+  void accuracy_after(std::int64_t steps, double accuracy, double, std::int64_t) override {
+    log_.emplace_back("accuracy");
+    curve.emplace_back(steps, accuracy);
+  }
   void norms(std::int64_t, const std::vector<protocol::LayerNorm>&) override {}
   void memory(std::int64_t, std::int64_t) override {}
   void end(const std::string&, const std::string&) override {}
@@ -60,6 +73,12 @@ class Ahead final : public Training {
   [[nodiscard]] bool partial_is_next() const override { return steps_ % 4 == 3; }
   [[nodiscard]] std::int64_t steps_per_epoch() const override { return 4; }
   void between_samples() override { log_.emplace_back("between"); }
+  /// A tenth more of the images are right after each step; it takes a while.
+  [[nodiscard]] TestScore evaluate() override {
+    std::this_thread::sleep_for(kTesting);
+    return {.loss = 5, .correct = steps_, .images = 10};
+  }
+  static constexpr std::chrono::milliseconds kTesting{20};
 
  private:
   Log& log_;
@@ -101,6 +120,69 @@ TEST_CASE("an epoch's smaller batch is a sample of its own, and the epoch's loss
   REQUIRE(reporter.epochs.size() == 2);
   CHECK(reporter.epochs[0] == Catch::Approx((4.0 * (1 + 2 + 3) + 2 * 4) / 14));
   CHECK(reporter.epochs[1] == Catch::Approx((4.0 * (5 + 6 + 7) + 2 * 8) / 14));
+}
+
+TEST_CASE("a learning curve has its points after equal parts of an epoch, outside of samples and epochs", "[worker]") {
+  Log log;
+  LoggingReporter reporter(log);
+  Ahead training(log);
+  protocol::Request request;
+  request.epochs = 2;
+  request.steps_per_sample = 10;
+  request.curve = protocol::CurveRequest{.points_per_epoch = 2};
+  run_training(request, training, reporter);
+  using Curve = std::vector<std::pair<std::int64_t, double>>;
+  CHECK(reporter.curve == Curve{{2, 0.2}, {4, 0.4}, {6, 0.6}, {8, 0.8}});
+  std::vector<std::int64_t> steps;
+  for (const auto& sample : reporter.samples) steps.push_back(sample.steps);
+  CHECK(steps == std::vector<std::int64_t>{1, 1, 1, 2, 1, 1});
+  REQUIRE(reporter.epoch_walls.size() == 2);
+  for (const auto wall : reporter.epoch_walls) CHECK(wall < Ahead::kTesting);
+  for (const auto& sample : reporter.samples) CHECK(std::chrono::nanoseconds(sample.wall_ns) < Ahead::kTesting);
+}
+
+TEST_CASE("a learning curve ends where its accuracy is reached, and at its epochs otherwise", "[worker]") {
+  for (const auto& [until, last] : {std::pair{0.35, 4}, std::pair{0.4, 4}, std::pair{0.95, 8}}) {
+    Log log;
+    LoggingReporter reporter(log);
+    Ahead training(log);
+    protocol::Request request;
+    request.epochs = 2;
+    request.curve = protocol::CurveRequest{.points_per_epoch = 4, .until = until};
+    run_training(request, training, reporter);
+    CHECK(reporter.curve.back().first == last);
+    CHECK(reporter.curve.size() == static_cast<std::size_t>(last));
+  }
+}
+
+TEST_CASE("more points than steps are one point a step", "[worker]") {
+  Log log;
+  LoggingReporter reporter(log);
+  Ahead training(log);
+  protocol::Request request;
+  request.epochs = 1;
+  request.curve = protocol::CurveRequest{.points_per_epoch = 9};
+  run_training(request, training, reporter);
+  REQUIRE(reporter.curve.size() == 4);
+  CHECK(reporter.curve.front().first == 1);
+}
+
+TEST_CASE("the rate follows the batch size by its rule, and reaches it in the first epoch where it warms up",
+          "[worker]") {
+  const auto rule = [](const char* word) { return read_learning_rate_rule({{"learning_rate_rule", word}}); };
+  const std::int64_t epoch = 10;
+  CHECK(read_learning_rate_rule(nlohmann::json::object()).factor(512, 3, epoch) == 1);
+  CHECK(rule("none").factor(512, 3, epoch) == 1);
+  CHECK(rule("linear").factor(512, 0, epoch) == 4);
+  CHECK(rule("linear").factor(64, 0, epoch) == 0.5);
+  CHECK(rule("square_root").factor(512, 0, epoch) == 2);
+  CHECK(rule("linear").factor(128, 0, epoch) == 1);
+  CHECK(rule("linear_warm_up").factor(512, 0, epoch) == Catch::Approx(1.3));
+  CHECK(rule("linear_warm_up").factor(512, 9, epoch) == 4);
+  CHECK(rule("linear_warm_up").factor(512, 25, epoch) == 4);
+  CHECK(rule("square_root_warm_up").factor(512, 4, epoch) == Catch::Approx(1.5));
+  CHECK_THROWS_AS(rule("cubic"), Unsupported);
+  CHECK_THROWS_AS(read_learning_rate_rule({{"learning_rate_rule", 2}}), Unsupported);
 }
 
 TEST_CASE("the gate trains an epoch's last images, the smaller batch included where it is trained", "[worker]") {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <vector>
 
 #include "measure/protocol/event_writer.hpp"
@@ -51,6 +52,8 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   writer.ready({{"threads", 2}});
   writer.sample({.first_step = 1, .steps = 2, .wall_ns = 3000, .cpu_ns = 5000, .data_wait_ns = 7, .loss = 2.5});
   writer.epoch(0, nanoseconds(1'500'000'000), 0.25);
+  writer.accuracy_after(117, 0.93, 0.2, 10'000);
+  writer.accuracy_after(234, 0.95, std::numeric_limits<double>::infinity(), 10'000);
   writer.accuracy(0.975, 0.1, 10'000);
   writer.norms(0, {{.layer = "conv1.biases", .norm = 0, .moved = 0}});
   writer.norms(8, {{.layer = "conv1.biases", .norm = 0.25, .moved = std::nan("")}});
@@ -78,6 +81,8 @@ TEST_CASE("the reader understands all that the writer writes", "[events]") {
   REQUIRE(events.epochs.size() == 1);
   CHECK(events.epochs[0] == space::Epoch{0, nanoseconds(1'500'000'000), 0.25});
   CHECK(events.accuracy == space::Accuracy{0.975, 0.1, 10'000});
+  CHECK(events.curve == std::vector<space::CurvePoint>{{.steps = 117, .test = {0.93, 0.2, 10'000}},
+                                                       {.steps = 234, .test = {0.95, 0, 10'000}}});
   REQUIRE(events.norms.size() == 2);
   CHECK(events.norms[0] == space::Norm{0, "conv1.biases", 0.0, 0.0});
   CHECK(events.norms[1] == space::Norm{8, "conv1.biases", 0.25, std::nullopt});
@@ -123,6 +128,10 @@ TEST_CASE("what breaks the protocol is an error with its line", "[events]") {
   CHECK_THAT(error_of(R"({"event":"epoch","index":0,"wall_s":1e300})"), ContainsSubstring("no possible duration"));
   CHECK_THAT(error_of(R"({"event":"accuracy","accuracy":1.5,"loss":0,"examples":1})"),
              ContainsSubstring("between 0 and 1"));
+  CHECK_THAT(error_of(R"({"event":"accuracy","steps":9,"accuracy":0.5,"loss":0,"examples":1})"
+                      "\n"
+                      R"({"event":"accuracy","steps":9,"accuracy":0.5,"loss":0,"examples":1})"),
+             ContainsSubstring("3: accuracy: after 9 steps"));
   CHECK_THAT(error_of(R"({"event":"end","status":"fine"})"), ContainsSubstring("'fine' is unknown"));
   CHECK_THAT(error_of(R"({"event":"sample","first_step":1,"steps":0,"wall_ns":1,"cpu_ns":0,"data_wait_ns":0})"),
              ContainsSubstring("'steps' is 0"));

@@ -144,6 +144,14 @@ TEST_CASE("what a request says of optimizer and data is read as it was written",
   CHECK(parse_request(to_json(request)).momentum == request.momentum);
   CHECK(parse_request(to_json(request)).label_smoothing == 0.25);
   CHECK(parse_request(to_json(request)).skip_broken);
+  CHECK_FALSE(parse_request(to_json(request)).curve);
+  for (const auto until : {std::optional<double>(), std::optional(0.985)}) {
+    request.curve = CurveRequest{.points_per_epoch = 8, .until = until};
+    CHECK(parse_request(to_json(request)).curve == request.curve);
+  }
+  nlohmann::json beyond = to_json(request);
+  beyond["curve"]["until"] = 98.5;
+  CHECK_THROWS_AS(parse_request(beyond), std::runtime_error);
   for (const auto& [key, value] : {std::pair{"learning_rate", 0.0}, {"momentum", 1.0}, {"label_smoothing", 1.0}}) {
     nlohmann::json wrong = to_json(request);
     wrong["workload"][key] = value;

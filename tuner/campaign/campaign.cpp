@@ -12,6 +12,7 @@
 #include "tuner/campaign/campaign_open.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/finals.hpp"
+#include "tuner/campaign/finals/target_finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
@@ -62,6 +63,8 @@ ReplayedExchanges replay(std::span<const db::Exchange> exchanges, search::Strate
 
 /// The source of what the finals ask for beside the search.
 constexpr const char* kFinalsAsk = "finals";
+/// And what learning curves ask for before it.
+constexpr const char* kCurvesAsk = "learning curves";
 
 /// So many trials of which none trained are likelier to fail for what they share than for what they vary.
 constexpr std::int64_t kNoneTrained = 10;
@@ -228,9 +231,14 @@ std::optional<SearchEnd> Campaign::fill_slots() {
       if (nothing && scheduler_.in_flight() > 0) return std::nullopt;  // what is told next may change that
       if (nothing) return SearchEnd{Ending::Complete, *std::move(nothing)};
     }
-    scheduler_.submit_next(state_.incumbent());
+    scheduler_.submit_next(incumbent());
   }
   return std::nullopt;
+}
+
+std::optional<space::Estimate> Campaign::incumbent() const {
+  // The time to an accuracy is composed here, so that nobody who measures can compare with it.
+  return curves_ ? std::nullopt : state_.incumbent();
 }
 
 SearchEnd Campaign::search() {
@@ -251,7 +259,8 @@ TrialAnswer::End Campaign::settle_next() {
   return answer.end;
 }
 
-void Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took) {
+void Campaign::settle(TrialAnswer answer, std::optional<std::chrono::nanoseconds> took) {
+  if (curves_ && !answer.equal_to) curves_->compose(answer.trial);
   store_answer(session_, answer);
   space::Trial trial = answer.trial;
   // What is told now is what is told when it is resumed: the rule of a trial's memory is the store's alone.
@@ -263,17 +272,18 @@ void Campaign::settle(const TrialAnswer& answer, std::optional<std::chrono::nano
     state_.took(trial.number, *took, trial.estimate ? std::max<std::int64_t>(trial.estimate->runs, 1) : 1);
   strategy_->tell({&trial, 1});
   state_.learn(trial);
+  if (curves_ && answer.equal_to) recompose();  // other curves may have spoken where it was measured
   session_.observer.finished(trial, answer.equal_to.has_value(), state_.progress());
   if (!took) return;
   for (std::string& warning : warnings_after(trial, state_)) log_.say(db::Level::Warning, std::move(warning));
 }
 
-std::optional<db::StoredTrial> Campaign::measure_for_finals(const space::Configuration& configuration,
-                                                            const std::string& reason) {
-  if (!state_.knows(configuration))
-    ask({.source = kFinalsAsk, .proposal = {.configuration = configuration, .reason = reason}});
+std::optional<db::StoredTrial> Campaign::measure_now(const char* source, const space::Configuration& configuration,
+                                                     const std::string& reason) {
+  if (!state_.was_asked(configuration))
+    ask({.source = source, .proposal = {.configuration = configuration, .reason = reason}});
   while (!state_.knows(configuration)) {
-    scheduler_.submit_next(state_.incumbent());
+    if (!scheduler_.queue_is_empty() && scheduler_.has_free_slot()) scheduler_.submit_next(incumbent());
     const auto how = settle_next();
     if (how == TrialAnswer::End::Interrupted) return std::nullopt;
   }
@@ -306,11 +316,58 @@ void Campaign::search_and_verify(SessionResult& result) {
   } while (result.ending == Ending::Complete && !session_.interruption.requested() && state_.goes_on_after_finals());
 }
 
+void Campaign::draw_curves(SessionResult& result) {
+  if (!session_.spec.objective.target) return;
+  const auto measure = [this](const space::Configuration& configuration, const std::string& reason) {
+    return measure_now(state_.next_number() == 0 ? "default" : kCurvesAsk, configuration, reason);
+  };
+  curves_.emplace(session_, measure, whole_time(session_.spec.budget, state_.pace()));
+  recompose();  // by the curves of earlier sessions
+  if (measure(session_.spec.space.default_configuration(), "") && curves_->run()) return recompose();
+  result.ending = Ending::Interrupted;
+  result.because = "interrupted while learning curves were drawn";
+}
+
+void Campaign::recompose() {
+  std::vector<space::Trial> trials;
+  for (db::StoredTrial& stored :
+       session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished})) {
+    space::Trial& trial = stored.trial;
+    const auto before = trial.parts;
+    curves_->compose(trial);
+    if (trial.parts != before) {
+      session_.store.update_trial(
+          stored.id,
+          {.outcome = trial.outcome, .reason = trial.reason, .estimate = trial.estimate, .parts = trial.parts});
+      strategy_->tell({&trial, 1});
+    }
+    trials.push_back(std::move(trial));
+  }
+  state_.revise(trials);
+}
+
+bool Campaign::train_best(const std::optional<TimeFrame>& time) {
+  TargetFinals finals(session_, time, *curves_, [this] { recompose(); });
+  auto suspensions = session_.interruption.suspensions();
+  bool complete = finals.run();
+  while (!complete && session_.interruption.again_after_suspension(suspensions)) {
+    suspensions = session_.interruption.suspensions();
+    complete = finals.run();
+  }
+  if (finals.no_verdict()) state_.has_no_verdict();
+  return complete;
+}
+
 void Campaign::verify_best(SessionResult& result) {
+  const auto time = time_frame(session_.spec.budget, state_.pace(), session_.clock.steady());
+  if (curves_) {
+    if (train_best(time) || !session_.interruption.requested()) return;
+    return was_interrupted_in_finals(result);
+  }
   Finals finals(
-      session_, time_frame(session_.spec.budget, state_.pace(), session_.clock.steady()),
+      session_, time,
       [this](const auto& configuration, const std::string& reason) {
-        return measure_for_finals(configuration, reason);
+        return measure_now(kFinalsAsk, configuration, reason);
       },
       state_.pair_time());
   auto suspensions = session_.interruption.suspensions();
@@ -321,7 +378,10 @@ void Campaign::verify_best(SessionResult& result) {
   }
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
   if (finals.no_verdict()) state_.has_no_verdict();
-  if (complete || !session_.interruption.requested()) return;
+  if (!complete && session_.interruption.requested()) was_interrupted_in_finals(result);
+}
+
+void Campaign::was_interrupted_in_finals(SessionResult& result) {
   result.ending = Ending::Interrupted;
   result.because = "interrupted while the best was measured again";
   log_.log(db::Level::Warning, result.because);
@@ -342,6 +402,7 @@ SessionResult Campaign::run(const measure::SweepReport& swept) {
   open(swept);
 
   SessionResult result = preflight();
+  if (result.ending == Ending::Complete) draw_curves(result);
   if (result.ending == Ending::Complete)
     search_and_verify(result);
   else if (result.ending != Ending::PreflightOnly)

@@ -14,6 +14,7 @@
 #include "db/store.hpp"
 #include "measure/run/sweep.hpp"
 #include "search/strategy.hpp"
+#include "tuner/campaign/curves/learning_curves.hpp"
 #include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/proposal_sources.hpp"
@@ -65,6 +66,8 @@ class Campaign {
   /// Tries the software stacks, where that is wanted. The search follows where it ends as Complete.
   [[nodiscard]] SessionResult preflight();
   [[nodiscard]] SearchEnd search();
+  /// What a trial is compared with while it is measured; empty: with nothing.
+  [[nodiscard]] std::optional<space::Estimate> incumbent() const;
   /// Gives orders until all slots are busy. Set: none may be given any more, and why.
   [[nodiscard]] std::optional<SearchEnd> fill_slots();
   /// Why no order may be given now, whatever there is to do.
@@ -75,10 +78,17 @@ class Campaign {
   /// Waits for an order to end and tells its result; how it ended.
   [[nodiscard]] TrialAnswer::End settle_next();
   /// Stores a result and tells it. `took`: since its order was given; empty: there was none, nothing was run.
-  void settle(const TrialAnswer& answer, std::optional<std::chrono::nanoseconds> took);
-  /// A trial that the finals want; one that is known is not measured again. Empty: interrupted.
-  [[nodiscard]] std::optional<db::StoredTrial> measure_for_finals(const space::Configuration& configuration,
-                                                                  const std::string& reason);
+  void settle(TrialAnswer answer, std::optional<std::chrono::nanoseconds> took);
+  /// A trial that is wanted beside the search, by `source`; one that is known is not measured again. Empty:
+  /// interrupted.
+  [[nodiscard]] std::optional<db::StoredTrial> measure_now(const char* source,
+                                                           const space::Configuration& configuration,
+                                                           const std::string& reason);
+  /// Where the time to an accuracy is minimised: draws the learning curves, after the default's trial. Interrupted:
+  /// says so in the result.
+  void draw_curves(SessionResult& result);
+  /// Judges all trials by what the curves say now, where that changes them; stores and tells them again.
+  void recompose();
   /// Searches and measures the best again; what the finals leave of the time goes back to the search, and the best is
   /// measured again where it is another one. Completes the result.
   void search_and_verify(SessionResult& result);
@@ -86,6 +96,9 @@ class Campaign {
   void announce_end(const SessionResult& result);
   /// Measures the best again. Interrupted: says so in the result.
   void verify_best(SessionResult& result);
+  void was_interrupted_in_finals(SessionResult& result);
+  /// Likewise in trainings to the target. Whether it is complete.
+  [[nodiscard]] bool train_best(const std::optional<TimeFrame>& time);
 
   Session& session_;
   bool fresh_;
@@ -93,6 +106,7 @@ class Campaign {
   LocalSlot local_;
   SessionLog log_;
   SearchState state_;
+  std::optional<LearningCurves> curves_;  ///< once open, where the time to an accuracy is minimised
   Scheduler scheduler_;
   std::shared_ptr<PreparationCosts> costs_;  ///< null: preparation is no matter
   std::unique_ptr<search::Strategy> strategy_;

@@ -92,6 +92,7 @@ Opening opening_of(const Session& session, const BegunCampaign& begun, const mea
                   .strategy = spec.strategy.name,
                   .seed = spec.strategy.seed,
                   .epochs = spec.objective.primary,
+                  .to_target = spec.objective.target.has_value(),
                   .times_processes = !spec.worker.own.empty() && spec.worker.own.whole(),
                   .longest_pair = longest_pair(deadline, deadline)};
   for (const db::StoredTrial& trial : begun.recovered.trials) opening.recovery.trials.push_back(trial.trial.number);

@@ -22,7 +22,8 @@ bool same_workload(const nlohmann::json& a, const nlohmann::json& b) {
 }
 
 bool same_objective(const nlohmann::json& a, const nlohmann::json& b) {
-  return objective_of(a).minimise == objective_of(b).minimise;
+  const space::Objective one = objective_of(a), other = objective_of(b);
+  return one.minimise == other.minimise && one.target == other.target;
 }
 
 std::vector<db::StoredTrial> trials_of(const db::Store& store, db::CampaignId campaign) {

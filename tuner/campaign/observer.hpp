@@ -56,6 +56,7 @@ struct Opening {
   std::string strategy;
   std::uint64_t seed = 1;
   double epochs = 1;             ///< length of training that a trial's time is computed for
+  bool to_target = false;        ///< the time to an accuracy is minimised
   bool times_processes = false;  ///< a trial's time is that of a whole process of a command, not computed
   std::chrono::nanoseconds longest_pair = std::chrono::minutes(10);  ///< longest pair of its finals, start to end
 };

@@ -251,6 +251,12 @@ nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {
   return forecast_pair(verify, best, best) * pairs;
 }
 
+nanoseconds forecast_trainings(const space::Parts& baseline, const space::Parts& candidate, std::int64_t count) {
+  constexpr double kEvaluations = 1.25;  // four of a sixth as many images an epoch, forward only
+  return forecast_of(kMargin * kEvaluations * static_cast<double>(count) *
+                     (space::total_time(baseline, 1) + space::total_time(candidate, 1)));
+}
+
 SliceSteps slice_steps(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& candidate) {
   SliceSteps steps{verify.slice_steps, verify.slice_steps};
   if (baseline.steady_step <= 0 || candidate.steady_step <= 0) return steps;

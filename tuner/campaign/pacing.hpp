@@ -159,6 +159,10 @@ inline constexpr double kLearningShare = 0.2;
 /// Likewise the choice among the finalists, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best);
 
+/// So many trainings to the target of both, one after the other, evaluations included; parts are those of a training.
+[[nodiscard]] std::chrono::nanoseconds forecast_trainings(const space::Parts& baseline, const space::Parts& candidate,
+                                                          std::int64_t count);
+
 /// Steps a turn of each side, so that turns of both last about equally long: `verify.slice_steps` for the slower side,
 /// more for the faster one.
 struct SliceSteps {

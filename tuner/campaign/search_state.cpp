@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/finals/target_finals.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -45,6 +46,15 @@ void SearchState::learn(const space::Trial& trial) {
   is_new_best_ =
       is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, spec_.run.process_sd));
   if (is_new_best_) announced_best_ = trial.estimate;
+}
+
+void SearchState::revise(const std::vector<space::Trial>& trials) {
+  best_.reset();
+  for (const space::Trial& trial : trials) {
+    if (trial.number == 0) baseline_ = trial;
+    if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
+  }
+  if (best_) announced_best_ = best_->estimate;
 }
 
 void SearchState::took(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs) {
@@ -107,6 +117,11 @@ PaceState SearchState::pace() const {
                   .verified = verified_};
   if (until_) state.until_left = *until_ - clock_.wall();
   if (baseline_ && baseline_->parts && best_ && best_->parts) {
+    if (spec_.objective.target) {
+      state.finals = forecast_trainings(*baseline_->parts, *best_->parts, kTrainings);
+      state.verdict = forecast_trainings(*baseline_->parts, *best_->parts, kFewestVerdictPairs);
+      return state;
+    }
     const Pace best = paced_by_its_run(*best_);
     const Pace baseline = paced_by_its_run(*baseline_);
     state.finals = forecast_finals(spec_.verify, baseline, best, whole_time(spec_.budget, state), pair_time_);

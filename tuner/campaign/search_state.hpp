@@ -48,6 +48,8 @@ class SearchState {
   void asked(const db::AskAnswer& asked);
   /// It was told. A trial of number 0 is the default.
   void learn(const space::Trial& trial);
+  /// All finished trials again, judged otherwise than when they were told.
+  void revise(const std::vector<space::Trial>& trials);
   /// How long a trial took, start to end, for which `runs` processes were started in this session.
   void took(std::int64_t number, std::chrono::nanoseconds duration, std::int64_t runs);
   /// The same in an earlier session.

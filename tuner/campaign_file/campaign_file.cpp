@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "measure/container/container.hpp"
 #include "space/digest.hpp"
 #include "space/facts_json.hpp"
@@ -108,17 +110,54 @@ nlohmann::json worker_json(const WorkerChoice& worker) {
                                 : nlohmann::json{{"command", worker.command}};
 }
 
+nlohmann::json objective_json(const space::Objective& objective) {
+  nlohmann::json document = {
+      {"minimise", objective.minimise}, {"epochs", objective.epochs}, {"primary", objective.primary}};
+  if (!objective.target) return document;
+  const space::AccuracyTarget& target = *objective.target;
+  document["target"] = {{"default_epochs", target.default_epochs},
+                        {"most_epochs", target.most_epochs},
+                        {"learning_parameters", target.learning_parameters}};
+  if (target.accuracy) document["target"]["accuracy"] = *target.accuracy;
+  return document;
+}
+
 /// CampaignSpec::identity_json: see there. Facts that no expression names are left out, so that a machine with more
 /// memory goes on with a campaign that never asked for its memory.
 std::string identity_json(const space::Workload& workload, const space::Objective& objective, const space::Space& space,
                           const WorkerChoice& worker, const space::Facts& facts) {
-  const nlohmann::json document = {
-      {"workload", space::to_json(workload)},
-      {"objective", {{"minimise", objective.minimise}, {"epochs", objective.epochs}, {"primary", objective.primary}}},
-      {"space", space_without_prose(space)},
-      {"facts", facts_in_use(space, facts)},
-      {"worker", worker_json(worker)}};
+  const nlohmann::json document = {{"workload", space::to_json(workload)},
+                                   {"objective", objective_json(objective)},
+                                   {"space", space_without_prose(space)},
+                                   {"facts", facts_in_use(space, facts)},
+                                   {"worker", worker_json(worker)}};
   return document.dump();
+}
+
+/// Whether learning curves can be drawn: a test set, and few values of each parameter that learns.
+void check_target(Checks& checks, const space::Objective& objective, const space::Workload& workload,
+                  const space::Space& space) {
+  if (!objective.target) return;
+  if (workload.is_synthetic()) {
+    checks.add("/objective/minimise", "found " + objective.minimise,
+               "time: synthetic images teach nothing, and have no test set");
+  }
+  const bool named = checks.get("/objective", "learning_parameters") != nullptr;
+  for (std::size_t i = 0; i < objective.target->learning_parameters.size(); ++i) {
+    const std::string& name = objective.target->learning_parameters[i];
+    const std::string pointer =
+        named ? pointer_to("/objective/learning_parameters", i) : std::string("/objective/minimise");
+    const space::Parameter* parameter = space.find(name);
+    if (parameter == nullptr) {
+      if (named) checks.add(pointer, fmt::format("no parameter is called '{}'", name), "a parameter of the space");
+    } else if (parameter->is_real() || parameter->size() > kMostLearningValues) {
+      checks.add(
+          pointer,
+          fmt::format("'{}' has {}", name,
+                      parameter->is_real() ? "any number of a range" : fmt::format("{} values", parameter->size())),
+          fmt::format("{} values at most: each may need a learning curve", kMostLearningValues));
+    }
+  }
 }
 
 CampaignResult complete(Document document, const std::string& name, const fs::path& folder, space::Facts facts,
@@ -144,6 +183,7 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   if (own) check_places(checks, worker.own);
   std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
   std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
+  if (space) check_target(checks, objective, workload, *space);
   if (!checks.empty() || !space) return std::unexpected(checks.take());
 
   return CampaignSpec{

@@ -40,6 +40,11 @@ namespace nocturne::tuner {
 
 class Frameworks;
 
+/// The value of /objective/minimise beside "time".
+inline constexpr const char* kTimeToAccuracy = "time_to_accuracy";
+/// Values that a parameter that learns may have, at most: each may need a learning curve.
+inline constexpr std::uint64_t kMostLearningValues = 16;
+
 /// The fact: usable values of `container`. Asking the runtimes takes half a second, so only who names it gets it.
 inline constexpr const char* kContainersFact = "machine.containers";
 

@@ -188,6 +188,10 @@ void fit_to_command(Checks& checks, const CommandTemplate& command, space::Objec
     checks.add("/verify/accuracy_epochs", fmt::format("found {}", verify.accuracy_epochs),
                "0: what a command of your own learns is not known here");
   }
+  if (objective.target) {
+    checks.add("/objective/minimise", "found " + objective.minimise,
+               "time: what a command of your own learns is not known here");
+  }
   verify.accuracy_epochs = 0;
   verify.gate.on = false;
   verify.gate.learning = !command.levers.empty();

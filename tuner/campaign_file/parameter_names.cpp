@@ -10,10 +10,10 @@ namespace nocturne::tuner {
 namespace {
 
 /// `framework` picks the worker, `container` and `image` where it runs; the others the worker reads from its request.
-constexpr std::array<std::string_view, 20> kOfWorkers = {
-    "framework", "precision",   "batch",     "layout",        "graph_compiler", "onednn",       "inter_threads",
-    "execution", "pooling",     "container", "image",         "device",         "data_threads", "prefetch",
-    "algorithm", "cuda_graphs", "streams",   "workspace_mib", "fusion",         "nnpack"};
+constexpr std::array<std::string_view, 21> kOfWorkers = {
+    "framework",          "precision", "batch",       "layout",  "graph_compiler", "onednn",       "inter_threads",
+    "execution",          "pooling",   "container",   "image",   "device",         "data_threads", "prefetch",
+    "learning_rate_rule", "algorithm", "cuda_graphs", "streams", "workspace_mib",  "fusion",       "nnpack"};
 
 }  // namespace
 

@@ -64,9 +64,58 @@ fs::path home_of(const Place& place, const fs::path& folder, const std::string& 
   return (folder / (from.empty() ? file : file.lexically_relative(from))).parent_path();
 }
 
+namespace {
+
+/// Keys that say nothing where the other thing is minimised.
+void refuse_keys(Checks& checks, const std::string& minimise, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (const Json* value = checks.get("/objective", key)) {
+      checks.add(pointer_to("/objective", key), "found " + shown(*value),
+                 fmt::format("nothing: it says nothing where minimise is {}", minimise));
+    }
+  }
+}
+
+/// What is known to change how much an epoch teaches. `framework` is not: the gate refuses one that teaches otherwise.
+constexpr const char* kLearningParameters[] = {"batch", "precision", "optimizer", "learning_rate",
+                                               "learning_rate_rule"};
+
+space::AccuracyTarget read_target(Checks& checks) {
+  space::AccuracyTarget target;
+  read(checks, "/objective", "most_epochs", target.most_epochs);
+  read(checks, "/objective", "default_epochs", target.default_epochs);
+  if (const Json* accuracy = checks.get("/objective", "accuracy")) target.accuracy = accuracy->get<double>();
+  const Json written = checks.root().value("objective", Json::object());
+  const bool by_accuracy = written.contains("accuracy"), by_default = written.contains("default_epochs");
+  if (by_default == by_accuracy) {
+    checks.add("/objective",
+               by_default ? "both 'accuracy' and 'default_epochs'" : "neither 'accuracy' nor 'default_epochs'",
+               "one of them: how accurate is accurate enough");
+  }
+  if (target.default_epochs > static_cast<double>(target.most_epochs)) {
+    checks.add("/objective/default_epochs", fmt::format("found {:g}", target.default_epochs),
+               fmt::format("at most {}, which is 'most_epochs'", target.most_epochs));
+  }
+  if (const Json* names = checks.get("/objective", "learning_parameters"))
+    target.learning_parameters = names->get<std::vector<std::string>>();
+  else
+    target.learning_parameters.assign(std::begin(kLearningParameters), std::end(kLearningParameters));
+  return target;
+}
+
+}  // namespace
+
 space::Objective read_objective(Checks& checks) {
   space::Objective objective;
   read(checks, "/objective", "minimise", objective.minimise);
+  if (objective.minimise == kTimeToAccuracy) {
+    refuse_keys(checks, objective.minimise, {"epochs", "primary"});
+    objective.target = read_target(checks);
+    objective.epochs = {1};
+    objective.primary = 1;
+    return objective;
+  }
+  refuse_keys(checks, objective.minimise, {"accuracy", "default_epochs", "most_epochs", "learning_parameters"});
   read(checks, "/objective", "epochs", objective.epochs);
   std::vector<double> sorted = objective.epochs;
   std::ranges::sort(sorted);

@@ -82,7 +82,7 @@ std::expected<BlameBaseline, std::string> blame_baseline(const tuner::Answer& an
   BlameBaseline baseline;
   baseline.result = {.name = answer.campaign.name,
                      .workload = tuner::workload_of(answer.campaign.spec),
-                     .minimise = answer.objective.minimise,
+                     .minimise = answer.objective.target ? "time" : answer.objective.minimise,
                      .epochs = answer.objective.primary,
                      .configuration = answer.best->trial.configuration,
                      .steps = answer.best->trial.fidelity.steps,

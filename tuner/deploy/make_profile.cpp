@@ -206,8 +206,13 @@ Profile profile_of(const tuner::Answer& answer, const db::StoredTrial& best, con
   profile.minimise = answer.objective.minimise;
   profile.epochs = answer.objective.primary;
   profile.configuration = best.trial.configuration;
+  // Its time is that of the epochs it needs; the gain is one of trainings to the target, which no pairs of steps hold.
+  const bool to_target = answer.target && answer.target->best;
+  if (to_target) profile.epochs = answer.target->best->epochs.mean;
+  if (answer.objective.target) profile.minimise = "time";
   profile.estimate = estimate_at(detail, profile.workload, profile.epochs);
-  if (answer.verdict && answer.comparison && answer.comparison->record.candidate == best.trial.configuration)
+  if (!answer.objective.target && answer.verdict && answer.comparison &&
+      answer.comparison->record.candidate == best.trial.configuration)
     profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);
   return profile;
 }

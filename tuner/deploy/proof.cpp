@@ -26,6 +26,11 @@ std::string missing_proof(const tuner::Answer& answer) {
   if (!answer.best || !answer.baseline || answer.best->id == answer.baseline->id) return {};
   if (answer.baseline->trial.outcome != space::Outcome::Ok) return {};  // nothing that could be worse
   const std::int64_t number = answer.best->trial.number;
+  if (!answer.verdict && answer.objective.target) {
+    return fmt::format("trial {} was not trained to the target for real yet: '{}' does that{}", number,
+                       tuner::tune_command(answer.campaign.spec),
+                       answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
+  }
   if (!answer.verdict) {
     return fmt::format(
         "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that{} (the horizons "

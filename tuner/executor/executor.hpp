@@ -63,6 +63,7 @@ struct RunOrder {
   bool accuracy = false;
   std::uint64_t seed = 1;
   std::optional<std::chrono::nanoseconds> deadline;  ///< else the campaign's
+  std::optional<protocol::CurveRequest> curve = {};  ///< with `epochs`: the test accuracy on the way, too
   /// The exact comparison of trainers instead; a file to write is named in the run's folder.
   std::optional<protocol::GateRequest> gate;
   std::string initial;  ///< gate runs: file of weights and batches to begin with, or empty
@@ -75,8 +76,12 @@ inline constexpr const char* kLearningFile = "learning.json";
 
 /// What a run's worker is asked, as far as the order says it.
 [[nodiscard]] inline protocol::Request request_of(const space::Configuration& configuration, const RunOrder& order) {
-  protocol::Request request{
-      .seed = order.seed, .steps = order.steps, .epochs = order.epochs, .accuracy = order.accuracy, .gate = order.gate};
+  protocol::Request request{.seed = order.seed,
+                            .steps = order.steps,
+                            .epochs = order.epochs,
+                            .accuracy = order.accuracy,
+                            .curve = order.curve,
+                            .gate = order.gate};
   request.configuration = configuration.to_json();
   if (!order.initial.empty()) request.initial = order.initial;
   return request;

@@ -236,6 +236,12 @@ void fields(F& f, Is<space::Accuracy> auto& a) {
 }
 
 template <typename F>
+void fields(F& f, Is<space::CurvePoint> auto& p) {
+  f("steps", p.steps);
+  f("test", p.test);
+}
+
+template <typename F>
 void fields(F& f, Is<space::Memory> auto& m) {
   f("peak_rss_bytes", m.peak_rss_bytes);
   f("device_bytes", m.device_bytes);
@@ -290,6 +296,7 @@ void fields(F& f, Is<space::Run> auto& r) {
   f("phases", r.phases);
   f("samples", r.samples);
   f("epochs", r.epochs);
+  f("curve", r.curve);
   f("norms", r.norms);
   f("accuracy", r.accuracy);
   f("memory", r.memory);
@@ -354,6 +361,12 @@ void fields(F& f, Is<protocol::GateRequest> auto& g) {
 }
 
 template <typename F>
+void fields(F& f, Is<protocol::CurveRequest> auto& c) {
+  f("points_per_epoch", c.points_per_epoch);
+  f("until", c.until);
+}
+
+template <typename F>
 void fields(F& f, Is<RunOrder> auto& r) {
   f("purpose", r.purpose);
   f("steps", r.steps);
@@ -361,6 +374,7 @@ void fields(F& f, Is<RunOrder> auto& r) {
   f("accuracy", r.accuracy);
   f("seed", r.seed);
   f("deadline_ns", r.deadline);
+  f("curve", r.curve);
   f("gate", r.gate);
   f("initial", r.initial);
   f("learning", r.learning);
@@ -628,6 +642,7 @@ struct Ranges {
   void operator()(const GateOrder& order) const {
     at_least(0, order.run.steps, "gate/run/steps");
     at_least(0, order.run.epochs, "gate/run/epochs");
+    if (order.run.curve) at_least(1, order.run.curve->points_per_epoch, "gate/run/curve/points_per_epoch");
     if (!order.run.gate) return;
     at_least(1, order.run.gate->steps, "gate/run/gate/steps");
     const std::filesystem::path write = order.run.gate->write.value_or("name");

@@ -164,6 +164,8 @@ std::expected<Fitting, std::string> fitting_of(const db::Store& store, const db:
                                                const Demands& demands, const space::Fingerprint& here) {
   const CampaignSections sections = sections_of(campaign.spec);
   if (std::string other = other_workload(campaign, sections, demands); !other.empty()) return std::unexpected(other);
+  if (sections.objective.target)
+    return std::unexpected("its trials are judged by the time to an accuracy, not by a number of epochs");
   const Answer answer = answer_of(store, campaign);
   if (!answer.best) return std::unexpected("no trial of it has ended well");
   const auto labels = [&](const db::StoredTrial& trial) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/cuda/device/check.hpp"
+#include "kernels/worker/learning_rate.hpp"
 #include "kernels/worker/refusal.hpp"
 
 namespace nocturne::cuda {
@@ -14,12 +15,18 @@ constexpr Section kSections[] = {Section::Weights, Section::Biases, Section::Nor
 
 }  // namespace
 
-Optimizer read_optimizer(const protocol::Request& request) {
+Optimizer read_optimizer(const protocol::Request& request, std::int64_t batch) {
   Optimizer optimizer;
   optimizer.adadelta = request.optimizer == "adadelta";
   optimizer.momentum_rule = request.momentum;
   if (!optimizer.adadelta && request.optimizer != "sgd_momentum")
     throw worker::Unsupported("unknown optimizer '" + request.optimizer + "', known: adadelta, sgd_momentum");
+  const worker::LearningRateRule rule = worker::read_learning_rate_rule(request.configuration);
+  if (rule.warm_up)
+    throw worker::Unsupported("learning_rate_rule: this worker has one rate for all steps: none, linear, square_root");
+  const double factor = rule.factor(batch, 0, 1);
+  optimizer.adadelta_rule.rate = static_cast<float>(optimizer.adadelta_rule.rate * factor);
+  optimizer.momentum_rule.learning_rate *= factor;
   return optimizer;
 }
 

@@ -19,8 +19,9 @@ struct Optimizer {
   protocol::MomentumRule momentum_rule;
 };
 
-/// The optimizer a request asks for. Throws worker::Unsupported.
-[[nodiscard]] Optimizer read_optimizer(const protocol::Request& request);
+/// The optimizer a request asks for, its rate as the request's learning_rate_rule has it for this batch size. Throws
+/// worker::Unsupported, also for a warm-up: recorded steps have one rate.
+[[nodiscard]] Optimizer read_optimizer(const protocol::Request& request, std::int64_t batch);
 
 class DeviceParameters {
  public:

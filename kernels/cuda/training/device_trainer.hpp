@@ -103,6 +103,9 @@ class DeviceTrainer final : public worker::Training {
   /// Runs the network without dropout, with running averages, over a whole set, whose batches are no larger than the
   /// training's.
   [[nodiscard]] Score evaluate(data::BatchSource& set);
+  /// By what test_with() was given last. REQUIRES: it was.
+  [[nodiscard]] worker::TestScore evaluate() override { return test_(); }
+  void test_with(std::function<worker::TestScore()> test) { test_ = std::move(test); }
 
   [[nodiscard]] const networks::Network& network() const { return network_; }
   [[nodiscard]] const ParameterTable& table() const { return parameters_.table(); }
@@ -135,6 +138,7 @@ class DeviceTrainer final : public worker::Training {
   std::int64_t steps_run_ = 0;
   StepState settled_;
   std::function<void()> watch_;
+  std::function<worker::TestScore()> test_;
 };
 
 }  // namespace nocturne::cuda

@@ -58,6 +58,10 @@ class EventWriter(object):
     def accuracy(self, accuracy, loss, examples):
         self._write("accuracy", accuracy=accuracy, loss=number(loss), examples=examples)
 
+    def accuracy_after(self, steps, accuracy, loss, examples):
+        """A point of a learning curve, after so many training steps."""
+        self._write("accuracy", steps=steps, accuracy=accuracy, loss=number(loss), examples=examples)
+
     def norms(self, steps, layers):
         """`layers`: [(name, norm, moved)]."""
         self._write("norms", steps=steps, layers=[

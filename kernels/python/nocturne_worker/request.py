@@ -21,6 +21,8 @@ class Request(object):
         self.steps_per_sample = 1
         self.partial_batch = "drop"
         self.accuracy = False
+        self.curve_points = 0       # evaluations an epoch; 0: no learning curve
+        self.curve_until = None     # accuracy at which training ends
         self.turns = None           # FIFO
         self.gate_steps = 0         # 0: no gate
         self.gate_write = None
@@ -71,6 +73,14 @@ def parse_request(document):
     if request.partial_batch not in ("drop", "train"):
         raise ValueError("request: key 'partial_batch': '%s' is neither 'drop' nor 'train'" % request.partial_batch)
     request.accuracy = _take(document, "accuracy", bool, False)
+    curve = _take(document, "curve", dict, None)
+    if curve is not None:
+        request.curve_points = _take(curve, "points_per_epoch", int, 4)
+        request.curve_until = _take(curve, "until", (int, float), None)
+        if request.curve_points < 1:
+            raise ValueError("request: key 'curve': it has at least 1 point an epoch")
+        if request.curve_until is not None and not 0 <= request.curve_until <= 1:
+            raise ValueError("request: key 'curve': 'until' is an accuracy, from 0 to 1")
     request.turns = _take(document, "turns", str, None) or None
     gate = _take(document, "gate", dict, None)
     if gate is not None:

@@ -14,6 +14,7 @@ from .events import PROTOCOL, EventWriter
 from .gate_run import gate_visits, run_gate, values_of
 from .image_set import load_images
 from .initial_state import read_initial_state
+from .learning_rate import LearningRate
 from .networks import find_network, initial_values
 from .refusal import Diverged, Unsupported
 from .request import read_request
@@ -80,28 +81,41 @@ def _ready(events, worker, settings, network):
     events.ready(fields)
 
 
-def _report_accuracy(events, worker, request, network, batch):
-    with in_phase(events, "accuracy"):
-        test = load_images(request, network, "t10k", batch)
-        correct, loss = 0, 0.0
-        for first in range(0, test.count, batch):
-            count = min(batch, test.count - first)
-            # The last batch repeats its first image where the set is at its end; what comes of that is not judged.
-            images, labels = worker.take(test, [first + (i if i < count else 0) for i in range(batch)])
-            for row, label in zip(list(worker.logits(images))[:count], labels):
-                values = [float(value) for value in row]
-                largest, label = max(values), int(label)
-                loss += math.log(math.fsum(math.exp(value - largest) for value in values)) + largest - values[label]
-                correct += values.index(largest) == label
-    events.accuracy(correct / float(test.count), loss / test.count, test.count)
+def _evaluate(worker, request, network, batch):
+    """The accuracy, mean loss and number of the test images."""
+    test = load_images(request, network, "t10k", batch)
+    correct, loss = 0, 0.0
+    for first in range(0, test.count, batch):
+        count = min(batch, test.count - first)
+        # The last batch repeats its first image where the set is at its end; what comes of that is not judged.
+        images, labels = worker.take(test, [first + (i if i < count else 0) for i in range(batch)])
+        for row, label in zip(list(worker.logits(images))[:count], labels):
+            values = [float(value) for value in row]
+            largest, label = max(values), int(label)
+            loss += math.log(math.fsum(math.exp(value - largest) for value in values)) + largest - values[label]
+            correct += values.index(largest) == label
+    return correct / float(test.count), loss / test.count, test.count
+
+
+def _rate_of(worker, rule, settings):
+    """Scales the rule's rate by the batch size. Returns how the rate depends on the step, where it does."""
+    learning_rate, own = LearningRate(settings.learning_rate_rule, settings.batch), rule.rate
+    rule.rate = own * learning_rate.full
+    if not learning_rate.warms_up:
+        return None
+    if not worker.sets_rate:
+        raise Unsupported("configuration: learning_rate_rule = \"%s\", but %s has one rate for all steps"
+                          % (settings.learning_rate_rule, worker.name))
+    return lambda step, steps_per_epoch: own * learning_rate.factor(step, steps_per_epoch)
 
 
 def _train(worker, request, events):
     network = find_network(request.network, worker.networks)
     rule = _rule(request, network)
-    if request.accuracy and network.data == "synthetic":
+    if (request.accuracy or request.curve_points) and network.data == "synthetic":
         raise Unsupported("the data set synthetic has no test images: accuracy cannot be told")
     settings = read_settings(request.configuration, worker.choices, worker.has_inter_threads, worker.name)
+    rate_of = _rate_of(worker, rule, settings)
     worker.check(settings)
     set_thread_variables(settings.threads)
     lead_compilers_there()
@@ -115,7 +129,7 @@ def _train(worker, request, events):
     if request.gate_steps:
         visits = gate_visits(request, state, settings.batch, images.count)
     trainer = Trainer(worker, images, settings.batch, request.seed,
-                      request.partial_batch == "train" or visits is not None, visits)
+                      request.partial_batch == "train" or visits is not None, visits, rate_of)
     with in_phase(events, "build"):
         values = initial_values(network, request.seed) if state is None else values_of(state, network)
         worker.build(Plan(network, settings, rule, request.seed, _shaped(values, network), not request.gate_steps,
@@ -126,9 +140,13 @@ def _train(worker, request, events):
     _ready(events, worker, settings, network)
     if request.gate_steps:
         return run_gate(request, worker, trainer, events, network, visits)
-    run_training(request, worker, trainer, events)
+    def evaluate():
+        return _evaluate(worker, request, network, settings.batch)
+    run_training(request, worker, trainer, events, evaluate)
     if request.accuracy:
-        _report_accuracy(events, worker, request, network, settings.batch)
+        with in_phase(events, "accuracy"):
+            accuracy, loss, examples = evaluate()
+        events.accuracy(accuracy, loss, examples)
 
 
 def _sentence(error):

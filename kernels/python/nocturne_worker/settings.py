@@ -8,6 +8,7 @@ value is either done or refused.
 
 import json
 
+from .learning_rate import RULES
 from .refusal import Unsupported
 
 LARGEST_BATCH = 1 << 20
@@ -30,6 +31,7 @@ class Settings(object):
         self.layout = None         # nchw, nhwc
         self.graph_compiler = "none"
         self.onednn = None         # True, False
+        self.learning_rate_rule = "none"
         self.own = {}              # keys that only this worker has
 
 
@@ -66,6 +68,8 @@ def read_settings(configuration, choices, has_inter_threads, worker):
         _choice(configuration, "inter_threads", (), worker)
     if configuration.get("data_threads") not in (None, 0):
         _refuse("data_threads", configuration["data_threads"], "0: %s gathers a batch between steps" % worker)
+    if configuration.get("learning_rate_rule") is not None:
+        settings.learning_rate_rule = _choice(configuration, "learning_rate_rule", RULES, worker)
     defaults = {"device": ("cpu",), "precision": ("f32",), "graph_compiler": ("none",)}
     for key in SHARED_KEYS:
         if configuration.get(key) is not None:

@@ -19,14 +19,15 @@ def check_batch(batch, count):
 
 class Trainer(object):
     """`visits`: the images of each epoch in order; None: all of them, shuffled. Trains the smaller batch if
-    `train_partial`."""
+    `train_partial`. `rate_of`: the optimizer's rate by step and steps an epoch; None: it stays."""
 
-    def __init__(self, worker, images, batch, seed, train_partial, visits=None):
+    def __init__(self, worker, images, batch, seed, train_partial, visits=None, rate_of=None):
         check_batch(batch, images.count)
         self._worker, self._images, self._seed, self._visits = worker, images, seed, visits
         self.batch = batch
         self._visited = images.count if visits is None else len(visits)
         self._train_partial = train_partial and self._visited % batch > 0
+        self._rate_of = rate_of
         self._epoch, self._steps_done = -1, 0
         self.begin_epoch()
 
@@ -59,6 +60,8 @@ class Trainer(object):
         end = min(self._position + self.batch, self._visited)
         images, labels = self._worker.take(self._images, self._order[self._position:end])
         waited = time.perf_counter() - begin
+        if self._rate_of is not None:
+            self._worker.set_rate(self._rate_of(self._steps_done, self.steps_per_epoch()))
         handle = self._worker.step(images, labels)
         size, self._position = end - self._position, end
         ended = end == self._visited or (end + self.batch > self._visited and not self._train_partial)

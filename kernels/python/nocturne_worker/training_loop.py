@@ -30,6 +30,22 @@ class Loop(object):
         if step.epoch_ended:
             self._end_epoch()
 
+    def run_curve(self, epochs, points, until, evaluate):
+        """Trains whole epochs with an evaluation after equal parts of each, or fewer where `until` is reached."""
+        an_epoch, evaluated = self._trainer.steps_per_epoch(), 0
+        for epoch in range(epochs):
+            for point in range(1, points + 1):
+                end = epoch * an_epoch + an_epoch * point // points
+                if end <= evaluated:
+                    continue  # an epoch has fewer steps than points
+                self.run(end - self._steps_done)
+                begin, evaluated = time.perf_counter(), end
+                accuracy, loss, examples = evaluate()
+                self._events.accuracy_after(end, accuracy, loss, examples)
+                self._epoch_begin += time.perf_counter() - begin  # its time is no sample's and no epoch's
+                if until is not None and accuracy >= until:
+                    return
+
     def run(self, count):
         """Trains `count` steps and reports their samples."""
         while count > 0:
@@ -80,12 +96,15 @@ def _take_turns(path, loop):
             loop.run(int(text))
 
 
-def run_training(request, worker, trainer, events):
-    """The first step and then what the request says: slices allowed by its FIFO of turns, epochs, or steps."""
+def run_training(request, worker, trainer, events, evaluate):
+    """The first step and then what the request says: slices allowed by its FIFO of turns, epochs, or steps. `evaluate`
+    returns the accuracy, loss and number of the test images."""
     loop = Loop(worker, trainer, events, request.steps_per_sample)
     loop.first_step()
     if request.turns is not None:
         _take_turns(request.turns, loop)
+    elif request.epochs > 0 and request.curve_points:
+        loop.run_curve(request.epochs, request.curve_points, request.curve_until, evaluate)
     elif request.epochs > 0:
         loop.run(request.epochs * trainer.steps_per_epoch() - 1)
     else:

@@ -7,9 +7,9 @@ The session calls, in this order:
     build                     phase `build`: network, optimizer, the initial values of `plan`
     compile                   phase `compile`: what a graph compiler does before it can train a step
     versions, facts           for `ready`
-    step, synchronise, loss   the training; `synchronise` once a sample
+    step, synchronise, loss   the training; `synchronise` once a sample; set_rate before a step where a rule warms up
     parameters                in the gate around each step, and once after `build`
-    logits                    phase `accuracy`
+    logits                    phase `accuracy`, and a learning curve between samples
 
 Each may raise Unsupported with the sentence the user reads. Any other exception ends the run as failed, with its first
 line as the reason; the traceback goes to stderr.
@@ -58,6 +58,7 @@ class Worker(object):
     # in settings.own.
     choices = {}
     has_inter_threads = False
+    sets_rate = False  # whether set_rate() is there
 
     def check(self, settings):
         """Refuses combinations that no version of the framework can do."""
@@ -86,6 +87,10 @@ class Worker(object):
     def step(self, images, labels):
         """Begins or does one step: forward, backward, update. `images`: NumPy f32 (N, C, H, W) in [0, 1]; `labels`:
         NumPy int64 (N). Returns what `loss` understands; need not wait for the end of the computation."""
+        raise NotImplementedError
+
+    def set_rate(self, rate):
+        """The optimizer's rate from the next step on; called only where `sets_rate` is True."""
         raise NotImplementedError
 
     def synchronise(self):

@@ -35,6 +35,7 @@ class PlainPython(Worker):
     networks = {"tiny": TINY, "mnist_cnn": MNIST_CNN}
     choices = {"precision": ("f32",), "layout": ("nchw", "nhwc"), "graph_compiler": ("none", "folding"),
                "onednn": (True, False), "unrolled": (True, False)}
+    sets_rate = os.environ.get("PLAIN_PYTHON_MODE", "") != "one_rate"
     mode = os.environ.get("PLAIN_PYTHON_MODE", "")
 
     def check(self, settings):
@@ -50,7 +51,7 @@ class PlainPython(Worker):
         return {"plain": "0.1"}
 
     def facts(self):
-        return {"compiled": self.compiled, "unrolled": self.plan.settings.own.get("unrolled", False),
+        return {"compiled": self.compiled, "rate": self.plan.rule.rate, "unrolled": self.plan.settings.own.get("unrolled", False),
                 "batch_sizes": self.plan.batch_sizes, "temporary": os.environ["TMPDIR"]}
 
     def build(self, plan):
@@ -59,6 +60,9 @@ class PlainPython(Worker):
                        for name, values in plan.initial.items()}
         self.squares = {name: [0.0] * len(values) for name, values in self.values.items()}
         self.moves = {name: [0.0] * len(values) for name, values in self.values.items()}
+
+    def set_rate(self, rate):
+        self.plan.rule.rate = rate
 
     def compile(self, images, labels):
         self.compiled.append(len(images))

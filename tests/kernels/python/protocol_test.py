@@ -54,6 +54,56 @@ class Protocol(unittest.TestCase):
             self.assertGreater(accuracy["accuracy"], 0.9)
             self.assertLess(accuracy["loss"], 2)
 
+    def test_a_learning_curve_has_its_points_between_samples_and_changes_nothing(self):
+        losses = []
+        for curve in (None, {"points_per_epoch": 3}):
+            with CommandRun() as talk:
+                talk.request.update({"epochs": 2, "steps_per_sample": 100, "partial_batch": "train"})
+                if curve:
+                    talk.request["curve"] = curve
+                self.finished(talk)
+                losses.append(talk.events("sample")[-1]["loss"])
+                if curve:
+                    # An epoch has 7 steps: its thirds end after 2, 4 and 7.
+                    points = talk.events("accuracy")
+                    self.assertEqual([each["steps"] for each in points], [2, 4, 7, 9, 11, 14])
+                    self.assertGreater(points[-1]["accuracy"], points[0]["accuracy"])
+                    self.assertEqual(points[0]["examples"], 30)
+        self.assertEqual(losses[0], losses[1])
+
+    def test_a_learning_curve_ends_where_its_accuracy_is_reached(self):
+        with CommandRun() as talk:
+            talk.request.update({"epochs": 50, "curve": {"points_per_epoch": 2, "until": 0.6}})
+            self.finished(talk)
+            accuracies = [each["accuracy"] for each in talk.events("accuracy")]
+            self.assertGreaterEqual(accuracies[-1], 0.6)
+            self.assertTrue(all(each < 0.6 for each in accuracies[:-1]))
+            self.assertLess(len(talk.events("epoch")), 50)
+
+    def test_the_rate_follows_the_batch_size_by_its_rule(self):
+        for rule, rate in ((None, 1.0), ("none", 1.0), ("linear", 0.125), ("square_root", 0.125 ** 0.5)):
+            with CommandRun() as talk:
+                talk.request["configuration"].update({"learning_rate_rule": rule} if rule else {})
+                self.finished(talk)
+                self.assertAlmostEqual(talk.events("ready")[0]["rate"], rate)
+        with CommandRun() as talk:
+            talk.request["configuration"]["learning_rate_rule"] = "cubic"
+            self.assertIn("square_root_warm_up", self.finished(talk, "unsupported"))
+
+    def test_a_rule_that_warms_up_changes_the_rate_step_by_step_or_is_refused(self):
+        losses = []
+        for rule in ("linear", "linear_warm_up"):
+            with CommandRun() as talk:
+                talk.request.update({"epochs": 1})
+                talk.request["configuration"]["learning_rate_rule"] = rule
+                self.finished(talk)
+                losses.append(talk.events("epoch")[0]["loss"])
+        self.assertLess(losses[1], losses[0])  # the rate of this small batch comes down from the optimizer's own
+        with CommandRun() as talk:
+            talk.environment["PLAIN_PYTHON_MODE"] = "one_rate"
+            talk.request["configuration"]["learning_rate_rule"] = "linear_warm_up"
+            self.assertIn("one rate for all steps", self.finished(talk, "unsupported"))
+
     def test_a_smaller_batch_is_dropped_unless_asked_for(self):
         with CommandRun() as talk:
             talk.request["steps"] = 8  # an epoch is 6

@@ -50,6 +50,17 @@ class FakeExecutor final : public tuner::Executor {
   std::function<double(const measure::RunPlan&)> loss_factor = [](const measure::RunPlan&) { return 1.0; };
   std::function<double(const space::Configuration&)> accuracy = [](const space::Configuration&) { return 0.98; };
 
+  /// Steps of an epoch of a configuration.
+  std::function<measure::Schedule(const space::Configuration&)> schedule = [](const space::Configuration&) {
+    return measure::Schedule{.training_examples = 1000, .batch = 100, .partial_batch = protocol::PartialBatch::Train};
+  };
+  /// Test accuracy of a run after so many epochs, for its learning curve.
+  std::function<double(const measure::RunPlan&, double)> accuracy_after = [](const measure::RunPlan&, double) {
+    return 0.98;
+  };
+  /// Hears how long each run outside of pairs in turns lasted.
+  std::function<void(std::chrono::nanoseconds)> pass = [](std::chrono::nanoseconds) {};
+
   std::string worker = "worker of the test";  ///< what identifies the program, its container included
   std::vector<int> usable_cpus;               ///< empty: nothing runs side by side
   std::string artifact;  ///< key of the build that every configuration uses; empty: nothing is built
@@ -69,22 +80,22 @@ class FakeExecutor final : public tuner::Executor {
       return std::unexpected(tuner::PreparationFailure{space::Outcome::Killed, "interrupted", ""});
     if (!can_be_built(configuration))
       return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, failure_reason, "error: -Owhat"});
-    return ready_to_start();
+    return ready_to_start(configuration);
   }
 
-  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare_reference(const space::Configuration&,
+  std::expected<tuner::PreparedWorker, tuner::PreparationFailure> prepare_reference(const space::Configuration& of,
                                                                                     std::stop_token) override {
-    if (reference_can_be_built()) return ready_to_start();
+    if (reference_can_be_built()) return ready_to_start(of);
     return std::unexpected(tuner::PreparationFailure{space::Outcome::BuildFailed, "no such flag", "error: -Owhat"});
   }
 
-  [[nodiscard]] tuner::PreparedWorker ready_to_start() const {
+  [[nodiscard]] tuner::PreparedWorker ready_to_start(const space::Configuration& configuration = {}) const {
     tuner::PreparedWorker result;
     result.argv = {"/nowhere/worker"};
     result.worker = worker;
     result.artifact = artifact;
     if (!artifact.empty()) result.build = db::BuildRecord{.key = artifact, .program = "worker"};
-    result.schedule = {.training_examples = 1000, .batch = 100, .partial_batch = protocol::PartialBatch::Train};
+    result.schedule = schedule(configuration);
     return result;
   }
 
@@ -122,6 +133,7 @@ class FakeExecutor final : public tuner::Executor {
       run.signal = signal;
       run.samples.clear();
     }
+    pass(run.wall);
     return run;
   }
 
@@ -192,9 +204,10 @@ class FakeExecutor final : public tuner::Executor {
     run.phases = {{.name = "compile", .wall = step, .cpu = step, .finished = true},
                   {.name = "first_step", .wall = 2 * step, .cpu = step, .finished = true}};
     if (plan.request.epochs > 0) {
-      steps = 10 * plan.request.epochs;
-      for (std::int64_t epoch = 0; epoch < plan.request.epochs; ++epoch)
-        run.epochs.push_back({.index = epoch, .wall = 10 * step, .loss = 0.1});
+      const auto an_epoch = static_cast<std::int64_t>(measure::steps_per_epoch(schedule(configuration)));
+      steps = plan.request.curve ? draw_curve(plan, an_epoch, run) : an_epoch * plan.request.epochs;
+      for (std::int64_t epoch = 0; epoch < steps / an_epoch; ++epoch)
+        run.epochs.push_back({.index = epoch, .wall = an_epoch * step, .loss = 0.1});
     }
     for (std::int64_t index = 1; index <= steps; ++index)
       run.samples.push_back({.first_step = index, .steps = 1, .wall = step, .cpu = step, .data_wait = {}, .loss = 0.5});
@@ -205,6 +218,18 @@ class FakeExecutor final : public tuner::Executor {
     if (knows_gate) run.ready = {{"gate", true}};
     run.wall = step * (steps + 3);
     return run;
+  }
+
+  /// Steps that were trained: to the target, or all.
+  [[nodiscard]] std::int64_t draw_curve(const measure::RunPlan& plan, std::int64_t an_epoch, space::Run& run) const {
+    const protocol::CurveRequest& curve = *plan.request.curve;
+    for (std::int64_t point = 1; point <= plan.request.epochs * curve.points_per_epoch; ++point) {
+      const double epochs = static_cast<double>(point) / static_cast<double>(curve.points_per_epoch);
+      run.curve.push_back({.steps = an_epoch * point / curve.points_per_epoch,
+                           .test = {.accuracy = accuracy_after(plan, epochs), .loss = 0.1, .examples = 10000}});
+      if (run.curve.back().test.accuracy >= curve.until.value_or(2)) break;
+    }
+    return run.curve.back().steps;
   }
 
   std::size_t next_id_ = 0;

@@ -1,5 +1,6 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -83,6 +84,25 @@ TEST_CASE("what is left out has a default", "[campaign_file]") {
   CHECK(spec.strategy.name == "auto");
   CHECK(spec.run.steps == 40);
   CHECK(spec.verify.pairs == 6);
+}
+
+TEST_CASE("the time to an accuracy has one horizon, a training, and parameters that learn", "[campaign_file]") {
+  const std::string usual = "\"time\", \"epochs\": [1, 12, 90]";
+  const auto by_accuracy = good(good_with(usual, "\"time_to_accuracy\", \"accuracy\": 0.985"));
+  REQUIRE(by_accuracy.objective.target);
+  CHECK(by_accuracy.objective.target->accuracy == 0.985);
+  CHECK(by_accuracy.objective.target->most_epochs == 30);
+  CHECK(std::ranges::count(by_accuracy.objective.target->learning_parameters, "batch") == 1);
+  CHECK(by_accuracy.objective.epochs == std::vector{1.0});
+  CHECK(by_accuracy.objective.primary == 1);
+  const auto as_default = good(good_with(
+      usual, "\"time_to_accuracy\", \"default_epochs\": 3, \"learning_parameters\": [\"batch\", \"compiler\"]"));
+  CHECK_FALSE(as_default.objective.target->accuracy);
+  CHECK(as_default.objective.target->default_epochs == 3);
+  CHECK(as_default.objective.target->learning_parameters == std::vector<std::string>{"batch", "compiler"});
+  CHECK(as_default.identity() != by_accuracy.identity());
+  CHECK(by_accuracy.identity() != good(kGood).identity());
+  CHECK(good(good_with(usual, "\"time_to_accuracy\", \"accuracy\": 0.98")).identity() != by_accuracy.identity());
 }
 
 TEST_CASE("the primary horizon is 12 epochs where named, else the longest", "[campaign_file]") {

@@ -1,9 +1,11 @@
 #include "tuner/campaign/answer/answer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/stored_document.hpp"
@@ -80,6 +82,32 @@ std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answe
   return verdict_at(pairs, answer.comparison->id, answer.objective.primary, sections_of(answer.campaign.spec).verify);
 }
 
+/// What curves and the trial's own times say of it together.
+std::optional<TargetAnswer::Side> target_side(const StoredCurves& curves, const CampaignSections& sections,
+                                              const std::optional<db::StoredTrial>& trial) {
+  if (!trial || !trial->trial.parts) return std::nullopt;
+  const auto steps = steps_of_epoch(sections.workload, trial->trial.configuration);
+  if (!steps) return std::nullopt;
+  TargetAnswer::Side side{.epochs = curves.standing_of(trial->trial.configuration).epochs, .time = {}};
+  auto times = epoch_times(trial->trial, *steps);
+  times.log_sd = sections.run.process_sd;
+  side.time = measure::time_to_accuracy(times, side.epochs);
+  return side;
+}
+
+std::optional<TargetAnswer> target_of(const db::Store& store, const Answer& answer, const CampaignSections& sections) {
+  if (!sections.objective.target) return std::nullopt;
+  const auto space = stored_space(store, answer.campaign);
+  if (!space) return std::nullopt;
+  const StoredCurves curves = stored_curves(store, answer.campaign.id, space->space, sections);
+  if (!curves.accuracy || curves.curves == 0) return std::nullopt;
+  return TargetAnswer{.accuracy = *curves.accuracy,
+                      .curves = curves.curves,
+                      .curves_seconds = std::chrono::duration<double>(curves.spent).count(),
+                      .baseline = target_side(curves, sections, answer.baseline),
+                      .best = target_side(curves, sections, answer.best)};
+}
+
 /// What the finished trials came to; the best by estimate, or, where epochs are given, by T(epochs).
 void take_trials(const db::Store& store, std::optional<double> epochs, Answer& answer) {
   const db::CampaignId campaign = answer.campaign.id;
@@ -149,6 +177,7 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
       if (auto trial = store.first_ok(campaign.id, *chosen)) answer.best = *std::move(trial);
     }
   }
+  answer.target = target_of(store, answer, sections);
   answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
   for (db::StoredComparison& comparison : comparisons) {
     if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||

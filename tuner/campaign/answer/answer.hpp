@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "db/store.hpp"
+#include "measure/accuracy/time_to_accuracy.hpp"
 #include "measure/comparison/data_wait.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
@@ -21,6 +22,18 @@
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
+
+/// What learning curves say, where the time to an accuracy is minimised.
+struct TargetAnswer {
+  double accuracy = 0;        ///< the target
+  std::int64_t curves = 0;    ///< that were drawn
+  double curves_seconds = 0;  ///< that they took
+  struct Side {
+    measure::EpochsToTarget epochs;
+    measure::TimeToAccuracy time;
+  };
+  std::optional<Side> baseline, best;  ///< empty: it did not train
+};
 
 struct Answer {
   db::CampaignSummary campaign;
@@ -40,6 +53,7 @@ struct Answer {
       best_share;  ///< shares of a step's time (space::kStepParts), where they are known
   std::map<space::Outcome, std::int64_t> outcomes;  ///< how many finished trials ended so
   std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
+  std::optional<TargetAnswer> target;               ///< empty: another objective, or nothing is known of the target yet
   std::optional<Ranking> ranking;                   ///< ranks the environments (frameworks), where there is a choice
 
   /// Whether best is faster than the default beyond doubt, measured again.

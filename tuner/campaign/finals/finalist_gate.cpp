@@ -32,6 +32,12 @@ space::Configuration reference_configuration(std::int64_t batch) {
   return configuration;
 }
 
+/// Its rule for the learning rate, where that is one; null: the rate is the optimizer's own.
+const space::Value* learning_rate_rule(const db::StoredTrial& trial) {
+  const space::Value* rule = trial.trial.configuration.find("learning_rate_rule");
+  return rule != nullptr && space::to_text(*rule) != "none" ? rule : nullptr;
+}
+
 /// The reference's settings are no matter of the campaign, what it is taught is.
 bool teaches_the_same(const nlohmann::json& stored, const CampaignSpec& spec) {
   const CampaignSections sections = sections_of(stored);
@@ -91,10 +97,12 @@ std::optional<GateAnswer> FinalistGate::train(GateOrder order, const PreparedWor
   return answer;
 }
 
-const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Schedule& schedule, std::int64_t steps) {
-  if (const auto known = references_.find(schedule.batch); known != references_.end()) return &known->second;
+const FinalistGate::Reference* FinalistGate::exact_reference(const db::StoredTrial& trial, std::int64_t batch,
+                                                             std::int64_t steps) {
+  space::Configuration configuration = reference_configuration(batch);
+  if (const space::Value* rule = learning_rate_rule(trial)) configuration.set("learning_rate_rule", *rule);
+  if (const auto known = references_.find(configuration.identity()); known != references_.end()) return &known->second;
   const auto owner = session_.store.load_numbered_trial(session_.campaign, 0);
-  const space::Configuration configuration = reference_configuration(schedule.batch);
   Reference made;
   const auto prepared = session_.prepare_reference(configuration);
   if (!prepared) {
@@ -116,7 +124,7 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const measure::Sche
       made.why_none = fmt::format("the reference ended as {}: {}", space::to_text(made.run.outcome), made.run.reason);
     made.initial = (std::filesystem::path(made.run.folder) / name).string();
   }
-  return &references_.emplace(schedule.batch, std::move(made)).first->second;
+  return &references_.emplace(configuration.identity(), std::move(made)).first->second;
 }
 
 Admission FinalistGate::admits_changed(const db::StoredTrial& trial, std::chrono::nanoseconds after) {
@@ -147,7 +155,7 @@ Admission FinalistGate::admits(const db::StoredTrial& trial, std::chrono::nanose
   // No more steps than an epoch has: the initial state holds the batches of one.
   const auto epoch = static_cast<std::int64_t>(std::ceil(measure::steps_per_epoch(prepared->schedule)));
   const std::int64_t steps = std::clamp<std::int64_t>(epoch, 1, settings.steps);
-  const auto reference = exact_reference(prepared->schedule, steps);
+  const auto reference = exact_reference(trial, prepared->schedule.batch, steps);
   if (reference == nullptr) return Admission::Interrupted;
   if (!reference->why_none.empty()) return let_through(trial, reference->why_none);
 
@@ -221,6 +229,8 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
   };
   const std::int64_t wanted = seeds_wanted(baseline);
   if (session_.spec.verify.gate.seeds == 0) return no_band("that is not wanted (verify.gate.seeds)");
+  if (learning_rate_rule(trial) != nullptr)
+    return no_band("the reference's epochs are those of the optimizer's own rate");
   const auto scheduled = session_.prepare(trial.trial.configuration);
   if (!scheduled) return unprepared(scheduled.error());
   const std::int64_t batch = scheduled->schedule.batch;

@@ -47,7 +47,7 @@ class FinalistGate {
   [[nodiscard]] Admission admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline);
 
  private:
-  /// The reference's exact run of one batch size.
+  /// The reference's exact run of one batch size and rule for the learning rate.
   struct Reference {
     space::Run run;
     std::string initial;   ///< file it began with
@@ -56,8 +56,8 @@ class FinalistGate {
 
   /// Empty: interrupted. Stored with `owner`.
   [[nodiscard]] std::optional<GateAnswer> train(GateOrder order, const PreparedWorker& prepared, db::TrialId owner);
-  /// Null: interrupted.
-  [[nodiscard]] const Reference* exact_reference(const measure::Schedule& schedule, std::int64_t steps);
+  /// What `trial` is compared with. Null: interrupted.
+  [[nodiscard]] const Reference* exact_reference(const db::StoredTrial& trial, std::int64_t batch, std::int64_t steps);
   /// Epochs that the reference trained for this or another campaign of the same workload, by seed.
   [[nodiscard]] std::map<std::uint64_t, space::Run> known_epochs(std::int64_t batch, std::int64_t seeds,
                                                                  const std::string& artifact) const;
@@ -77,8 +77,8 @@ class FinalistGate {
   const Session& session_;
   std::optional<TimeFrame> time_;
   LearningGate learning_;
-  std::map<std::int64_t, Reference> references_;  ///< by batch size
-  std::set<std::string> said_;                    ///< why somebody was let through
+  std::map<std::string, Reference> references_;  ///< by identity of their configuration
+  std::set<std::string> said_;                   ///< why somebody was let through
 };
 
 }  // namespace nocturne::tuner

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "measure/run/shell_words.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/installation/invocation.hpp"
 
@@ -115,6 +116,14 @@ OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice)
   auto store = open_database(context);
   auto campaign = choose_campaign(context, store, choice);
   return {.store = std::move(store), .campaign = std::move(campaign)};
+}
+
+void require_horizons(const Context& context, const db::CampaignSummary& campaign) {
+  if (!tuner::objective_of(campaign.spec).target) return;
+  refuse(context, ExitCode::Usage,
+         fmt::format("campaign '{}' minimises the time to an accuracy: its trainings end when they are there, and no "
+                     "number of epochs is asked of them",
+                     campaign.name));
 }
 
 }  // namespace nocturne::cli

@@ -74,4 +74,8 @@ struct OpenCampaign {
 /// Both of these, as most subcommands that read begin.
 [[nodiscard]] OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice);
 
+/// For who asks about a number of epochs. Throws Refusal where the campaign minimises the time to an accuracy: its
+/// trainings end when they are there.
+void require_horizons(const Context& context, const db::CampaignSummary& campaign);
+
 }  // namespace nocturne::cli

@@ -159,7 +159,7 @@ std::string seconds_of(double log_seconds) {
 
 void print_prediction(std::ostream& out, const tuner::LearnedCampaign& learned, const Explanation& explanation) {
   out << fmt::format("predicted      {} for {}, 90 % interval {} to {}", seconds_of(explanation.predicted),
-                     epochs_text(learned.objective.primary), seconds_of(explanation.interval.lower),
+                     horizon_text(learned.objective, learned.objective.primary), seconds_of(explanation.interval.lower),
                      seconds_of(explanation.interval.upper));
   if (explanation.best) out << fmt::format("; the best took {}", seconds_of(*explanation.best));
   out << '\n';

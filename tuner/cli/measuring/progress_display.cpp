@@ -59,7 +59,9 @@ void ProgressDisplay::opened(const tuner::Opening& opening) {
   if (opening.generation > 1) text = fmt::format("All of it is measured anew, for the {}. time", opening.generation);
   if (opening.resumed) text = fmt::format("Continuing after {} finished trials", opening.trials_known);
   line(fmt::format("{} (search strategy {}, seed {}).", text, opening.strategy, opening.seed));
-  const std::string epochs = epochs_text(opening.epochs);
+  to_target_ = opening.to_target;
+  const std::string epochs =
+      opening.to_target ? "a training to the target, by learning curves that come first," : epochs_text(opening.epochs);
   line(opening.times_processes
            ? "Each trial runs the command with other settings; its time is that of the whole process."
            : fmt::format("Each trial trains some steps with other settings; its time is what {} would take.", epochs));
@@ -205,8 +207,9 @@ void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_want
     return;
   }
   if (pairs_done == 0) {
-    line(
-        fmt::format("The best and the default are measured again: {} pairs of fresh processes in turns", pairs_wanted));
+    line(to_target_ ? fmt::format("The best and the default are trained to the target, {} times each", pairs_wanted)
+                    : fmt::format("The best and the default are measured again: {} pairs of fresh processes in turns",
+                                  pairs_wanted));
   }
   status(fmt::format("pair {} of {}", pairs_done + 1, pairs_wanted));
 }

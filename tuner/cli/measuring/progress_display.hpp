@@ -91,7 +91,8 @@ class ProgressDisplay final : public tuner::Observer {
   const Context& context_;
   const std::atomic<bool>* terminal_gone_;
   bool status_shown_ = false;
-  bool choosing_ = false;  ///< pairs are not those of the best and the default
+  bool choosing_ = false;   ///< pairs are not those of the best and the default
+  bool to_target_ = false;  // the finals are trainings to the target
   bool preflight_shown_ = false;
   std::map<std::string, std::int64_t> reasons_;  ///< reasons of failed trials, and which trial said it first
   bool installing_ = false;                      ///< what is prepared is an environment

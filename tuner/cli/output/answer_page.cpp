@@ -10,6 +10,7 @@
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -37,7 +38,12 @@ bool timed_whole(const tuner::Answer& answer) {
   return !command.empty() && command.whole();
 }
 
-std::string speed_text(const tuner::Answer& answer, const space::Parts& parts) {
+std::string speed_text(const tuner::Answer& answer, const space::Trial& trial) {
+  space::Parts parts = *trial.parts;
+  if (answer.objective.target) {  // its parts are those of a training, not of an epoch
+    const auto steps = tuner::steps_of_epoch(tuner::workload_of(answer.campaign.spec), trial.configuration);
+    parts.steps_per_epoch = steps.value_or(0);
+  }
   if (parts.steady_step <= 0 || parts.steps_per_epoch <= 0) return "";
   const measure::CommandTemplate command = own_command(answer);
   if (!command.empty() && command.whole()) return "";
@@ -89,9 +95,9 @@ void print_trial_line(std::ostream& out, const char* title, const tuner::Answer&
     const std::string time = seconds_text(space::total_time(*parts, answer.objective.primary));
     if (!timed_whole(answer) && tuner::is_extrapolated(trial.trial, answer.objective.primary)) {
       out << fmt::format(" would take {} ({} steps were timed){}", time, trial.trial.fidelity.steps,
-                         speed_text(answer, *parts));
+                         speed_text(answer, trial.trial));
     } else {
-      out << fmt::format(" {}{}", time, speed_text(answer, *parts));
+      out << fmt::format(" {}{}", time, speed_text(answer, trial.trial));
     }
   } else {
     out << ' ' << space::to_text(trial.trial.outcome) << ": " << one_line(trial.trial.reason);
@@ -129,6 +135,50 @@ std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial,
                         seconds_text(measure::data_wait_seconds(wait, *trial.trial.parts, answer.objective.primary)));
   }
   return text + ")";
+}
+
+/// "1.9 epochs (1.7 to 2.2) in 23 s (20 s to 27 s); one training in 18 s to 31 s"
+std::string target_text(const tuner::TargetAnswer::Side& side) {
+  const auto seconds = [](double low, double high) {
+    return fmt::format("{} to {}", seconds_text(low), seconds_text(high));
+  };
+  return fmt::format("{:.2g} epochs ({:.2g} to {:.2g}) in {} ({}); one training in {}", side.epochs.mean,
+                     side.epochs.low, side.epochs.high, seconds_text(side.time.seconds),
+                     seconds(side.time.low, side.time.high), seconds(side.time.next_low, side.time.next_high));
+}
+
+/// Epochs and time to the target, where that is what is minimised.
+void print_target(const Context& context, const tuner::Answer& answer) {
+  if (!answer.target) return;
+  const tuner::TargetAnswer& target = *answer.target;
+  print_line(context, "Target",
+             fmt::format("{:.2f} % of the test set right, by {} learning curves that took {} (90 % intervals)",
+                         100 * target.accuracy, target.curves, seconds_text(target.curves_seconds)));
+  const bool two = answer.baseline && answer.baseline->id != answer.best->id;
+  if (target.best) print_line(context, "", fmt::format("{}{}", two ? "the best: " : "", target_text(*target.best)));
+  if (two && target.baseline) print_line(context, "", "the default: " + target_text(*target.baseline));
+}
+
+nlohmann::json target_json(const tuner::Answer& answer) {
+  if (!answer.target) return nullptr;
+  const auto side_json = [](const std::optional<tuner::TargetAnswer::Side>& side) -> nlohmann::json {
+    if (!side) return nullptr;
+    return {{"epochs", side->epochs.mean},
+            {"epochs_low", side->epochs.low},
+            {"epochs_high", side->epochs.high},
+            {"seconds", side->time.seconds},
+            {"seconds_low", side->time.low},
+            {"seconds_high", side->time.high},
+            {"one_training_low", side->time.next_low},
+            {"one_training_high", side->time.next_high},
+            {"curves", side->epochs.reached + side->epochs.censored},
+            {"censored", side->epochs.censored}};
+  };
+  return {{"accuracy", answer.target->accuracy},
+          {"curves", answer.target->curves},
+          {"curves_s", answer.target->curves_seconds},
+          {"best", side_json(answer.target->best)},
+          {"default", side_json(answer.target->baseline)}};
 }
 
 void print_data_wait(std::ostream& out, const tuner::Answer& answer) {
@@ -233,9 +283,17 @@ std::string accuracy_change(double lower, double at_least, double at_most) {
 
 std::string page_scope(const tuner::Answer& answer) {
   return fmt::format("times of {}, {:g} % intervals",
-                     timed_whole(answer) ? "one run" : epochs_text(answer.objective.primary),
+                     timed_whole(answer) ? "one run" : horizon_text(answer.objective, answer.objective.primary),
                      100 * tuner::kPageConfidence);
 }
+
+namespace {
+
+std::string of_target(const tuner::Answer& answer) {
+  return answer.target ? fmt::format(" to {:.2f} %", 100 * answer.target->accuracy) : std::string();
+}
+
+}  // namespace
 
 std::string gain_sentence(const tuner::Answer& answer) {
   if (!answer.best) return "no configuration has trained yet";
@@ -248,7 +306,7 @@ std::string gain_sentence(const tuner::Answer& answer) {
     const tuner::CampaignSections sections = tuner::sections_of(answer.campaign.spec);
     const bool no_time =
         answer.campaign.finished_unix_ns && !answer.comparison && (sections.budget.wall || sections.budget.until);
-    return fmt::format("looks {:.2f} times as fast as the default, {}", ratio,
+    return fmt::format("looks {:.2f} times as fast as the default{}, {}", ratio, of_target(answer),
                        no_time ? fmt::format("not measured again: its time was too short for {} pairs with the default",
                                              tuner::fewest_pairs(sections.verify))
                                : "not yet measured again");
@@ -259,7 +317,7 @@ std::string gain_sentence(const tuner::Answer& answer) {
                                           tuner::gain_percent(verdict.log_ratio_high),
                                           tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
   if (verdict.verdict == "faster")
-    return fmt::format("{:.2f} times as fast as the default ({})", 1 + gain / 100, numbers);
+    return fmt::format("{:.2f} times as fast as the default{} ({})", 1 + gain / 100, of_target(answer), numbers);
   // The default costs nothing to explain or to keep, so a tie goes to it.
   if (verdict.verdict == "same") return fmt::format("as fast as the default ({}): keep the default", numbers);
   if (verdict.verdict == "slower")
@@ -285,6 +343,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
     print_trial_line(out, "Default", answer, *answer.baseline, answer.baseline_accuracy);
     print_disturbed(context, answer);
   }
+  print_target(context, answer);
   print_learning(out, answer, colour);
   print_judged_learning(context, answer);
   if (answer.changes.empty()) {
@@ -332,6 +391,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
       {"best", trial_json(answer.best, answer.best_accuracy, answer.best_wait, answer.best_share)},
       {"default", trial_json(answer.baseline, answer.baseline_accuracy, answer.baseline_wait, answer.baseline_share)},
       {"gain", nullptr},
+      {"target", target_json(answer)},
       {"accuracy", learning_json(answer)},
       {"learning", judged_learning_json(answer)},
       {"changes", nlohmann::json::array()},

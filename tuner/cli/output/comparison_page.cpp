@@ -93,7 +93,7 @@ Cell gain_cell(const ComparedSide& side) {
 
 void add_facts(FactTable& table, const ComparisonPage& page) {
   for (const double epochs : page.objective.epochs) {
-    table.add_measured(epochs_text(epochs), [epochs](const SideFacts& facts) {
+    table.add_measured(horizon_text(page.objective, epochs), [epochs](const SideFacts& facts) {
       const auto found = std::ranges::find(facts.times, epochs, &report::HorizonTime::epochs);
       return found == facts.times.end() ? std::string("–") : timed_text(found->time);
     });
@@ -177,7 +177,7 @@ void print_comparison(const Context& context, const ComparisonPage& page) {
   }
   add_facts(table, page);
   const double primary = page.objective.primary;
-  table.add("for " + epochs_text(primary), gain_cell);
+  table.add("for " + horizon_text(page.objective, primary), gain_cell);
   table.add("", [](const ComparedSide& side) { return Cell(side.gain ? gain_text(*side.gain) : ""); });
   table.print(context);
 

@@ -83,6 +83,10 @@ std::string epochs_text(double epochs) {
   return epochs == 1 ? "1 epoch" : fmt::format("{:g} epochs", epochs);
 }
 
+std::string horizon_text(const space::Objective& objective, double epochs) {
+  return objective.target ? "a training to the target" : epochs_text(epochs);
+}
+
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);

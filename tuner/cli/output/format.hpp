@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "space/objective.hpp"
+
 namespace nocturne::cli {
 
 /// Three significant digits and a unit that fits: "850 µs", "47.1 ms", "12.3 s", "2 min 05 s", "1 h 30 min".
@@ -19,6 +21,8 @@ namespace nocturne::cli {
 [[nodiscard]] std::string seconds_with_error(double seconds, double standard_error);
 /// "1 epoch", "12 epochs".
 [[nodiscard]] std::string epochs_text(double epochs);
+/// What a horizon of this objective is: a number of epochs, or a training to the target.
+[[nodiscard]] std::string horizon_text(const space::Objective& objective, double epochs);
 /// Powers of 1024: "700 B", "1.5 GiB".
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
 /// "24.1 %" from 0.241.

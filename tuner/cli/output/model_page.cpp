@@ -157,7 +157,8 @@ ModelPage make_model_page(tuner::LearnedCampaign& learned) {
 void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page) {
   std::ostream& out = *context.out;
   out << fmt::format("{}, generation {}: times of {}, {:g} % intervals, learnt from {} trials, {} failed ones beside\n",
-                     campaign.name, campaign.generation, epochs_text(page.primary_epochs), 100 * kConfidence,
+                     campaign.name, campaign.generation,
+                     horizon_text(tuner::objective_of(campaign.spec), page.primary_epochs), 100 * kConfidence,
                      page.worked, page.failed);
   for (const std::string& each : page.without) out << "Note: " << each << '\n';
   out << "\nEffects on average over the whole space ('best' has those from the best configuration)\n";

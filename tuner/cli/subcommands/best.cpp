@@ -79,6 +79,7 @@ void setup(CLI::App& subcommand, BestOptions& options) {
 /// NotFound where nothing has trained yet.
 ExitCode run(const BestOptions& options, Context& context) {
   const auto [store, campaign] = open_campaign(context, options.campaign);
+  if (options.epochs) require_horizons(context, campaign);
   if (!options.by.empty()) return print_ranking_by(options, context, store, campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
   const auto expected = tuner::expectations_of(store, answer);

@@ -123,6 +123,7 @@ void setup(CLI::App& subcommand, ExportOptions& options) {
 /// written or the build of the best configuration is gone.
 ExitCode run(const ExportOptions& options, Context& context) {
   const auto [store, campaign] = open_campaign(context, options.campaign);
+  if (options.epochs) require_horizons(context, campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
   if (!answer.best)
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has ended well yet", campaign.name));

@@ -248,6 +248,7 @@ void setup(CLI::App& subcommand, ParetoOptions& options) {
 /// NotFound where nothing has trained yet.
 ExitCode run(const ParetoOptions& options, Context& context) {
   const auto [store, campaign] = open_campaign(context, options.campaign);
+  require_horizons(context, campaign);
   std::vector<std::string> wanted = options.wanted;
   if (wanted.empty()) {
     for (const double epochs : tuner::objective_of(campaign.spec).epochs)

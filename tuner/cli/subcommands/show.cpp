@@ -51,8 +51,8 @@ std::string why_chosen(const db::Store& store, db::CampaignId campaign, std::int
   return {};
 }
 
-void print_trial(const Context& context, const db::TrialDetail& detail, double epochs, const std::string& chosen,
-                 const tuner::DefaultSettings& defaults) {
+void print_trial(const Context& context, const db::TrialDetail& detail, const space::Objective& objective,
+                 const std::string& chosen, const tuner::DefaultSettings& defaults) {
   std::ostream& out = *context.out;
   const db::StoredTrial& stored = detail.stored;
   const bool colour = context.colour_out();
@@ -81,22 +81,25 @@ void print_trial(const Context& context, const db::TrialDetail& detail, double e
                        trial.device_memory_bytes ? " of " + bytes_text(*trial.device_memory_bytes) : "");
   }
   if (trial.estimate) {
-    const bool computed = trial.parts && tuner::is_extrapolated(trial, epochs);
-    out << fmt::format("estimate       {} for {:g} epoch{}{}\n",
-                       seconds_with_error(trial.estimate->value, trial.estimate->standard_error), epochs,
-                       epochs == 1 ? "" : "s", computed ? ", computed from the steps that were timed" : "");
+    const bool computed = trial.parts && tuner::is_extrapolated(trial, objective.primary);
+    out << fmt::format(
+        "estimate       {} for {}{}\n", seconds_with_error(trial.estimate->value, trial.estimate->standard_error),
+        horizon_text(objective, objective.primary), computed ? ", computed from the steps that were timed" : "");
   }
   if (trial.parts) {
     const space::Parts& parts = *trial.parts;
     out << fmt::format("parts          import {}, data {}, compile {}, first step's excess {}\n",
                        seconds_text(parts.import), seconds_text(parts.data), seconds_text(parts.compile),
                        seconds_text(parts.first_step_excess));
-    out << fmt::format("               epoch's overhead {}, {:g} steps of {} an epoch\n",
-                       seconds_text(parts.epoch_overhead), parts.steps_per_epoch, seconds_text(parts.steady_step));
+    const char* whole = objective.target ? "training" : "epoch";
+    out << fmt::format("               {0}'s overhead {1}, {2:g} steps of {3} {4} {0}\n", whole,
+                       seconds_text(parts.epoch_overhead), parts.steps_per_epoch, seconds_text(parts.steady_step),
+                       objective.target ? "a" : "an");
     if (const auto wait = tuner::data_wait_of(detail); wait && wait->step_seconds > 0) {
-      out << fmt::format("               of each step {} ({}) waits for data: {} of an epoch\n",
+      out << fmt::format("               of each step {} ({}) waits for data: {} of {} {}\n",
                          seconds_text(wait->step_seconds), percent_text(wait->share),
-                         seconds_text(measure::data_wait_seconds(*wait, parts, 1)));
+                         seconds_text(measure::data_wait_seconds(*wait, parts, 1)), objective.target ? "a" : "an",
+                         whole);
     }
   }
 }
@@ -132,6 +135,18 @@ void print_log(std::ostream& out, const std::string& log, std::size_t lines) {
     out << "    | " << safe.substr(begin, end - begin) << '\n';
     begin = end + 1;
   }
+}
+
+/// Its learning curve: a line of accuracies, and its ends.
+void print_curve(std::ostream& out, const space::Run& run) {
+  if (run.curve.empty()) return;
+  std::vector<double> accuracies;
+  for (const space::CurvePoint& point : run.curve) accuracies.push_back(point.test.accuracy);
+  const auto text = [](const space::CurvePoint& point) {
+    return fmt::format("{:.2f} % after {} steps", 100 * point.test.accuracy, point.steps);
+  };
+  out << fmt::format("  curve        {} points: {}, {}\n               {}\n", run.curve.size(), text(run.curve.front()),
+                     text(run.curve.back()), sparkline(accuracies, kSparkline));
 }
 
 /// Gate runs: how large and how far from its beginning each tensor was in the end.
@@ -218,6 +233,7 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
     out << fmt::format("  accuracy     {:.2f} % of {} examples\n", 100 * run.accuracy->accuracy,
                        run.accuracy->examples);
   }
+  print_curve(out, run);
   print_norms(out, run);
   if (run.memory) {
     out << fmt::format(
@@ -295,8 +311,7 @@ ExitCode run(const ShowOptions& options, Context& context) {
     print_json(context, "show", document);
     return ExitCode::Ok;
   }
-  print_trial(context, detail, tuner::objective_of(campaign.spec).primary, chosen,
-              tuner::default_settings_of(store, campaign));
+  print_trial(context, detail, tuner::objective_of(campaign.spec), chosen, tuner::default_settings_of(store, campaign));
   if (options.runs || options.log) {
     *context.out << "\nconfiguration  " << one_line(settings_line(detail.stored.trial.configuration)) << '\n';
     for (const db::StoredRun& each : detail.runs) print_run(context, each, options.log);

@@ -1,0 +1,199 @@
+#include "tuner/campaign/finals/target_finals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "measure/accuracy/time_to_accuracy.hpp"
+#include "measure/comparison/comparison.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/finals/stored_pairs.hpp"
+#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/trial_runner.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+/// So many of the best that are not right, or not there in time, share what makes them look fast.
+constexpr int kMostOthers = 20;
+
+/// All that it did until its last evaluation.
+double seconds_in_vain(const space::Run& run) {
+  space::Run whole = run;
+  if (!whole.curve.empty()) whole.curve.back().test.accuracy = 1;
+  return measure::seconds_to_accuracy(whole, 1).value_or(0);
+}
+
+}  // namespace
+
+std::vector<double> target_log_ratios(const db::Store& store, const db::StoredComparison& comparison, double accuracy) {
+  std::vector<double> ratios;
+  for (const db::StoredPair& pair : comparison.pairs) {
+    const space::Run baseline = store.load_run(pair.baseline_run).record.run;
+    const auto candidate = measure::seconds_to_accuracy(store.load_run(pair.candidate_run).record.run, accuracy);
+    const double usual = measure::seconds_to_accuracy(baseline, accuracy).value_or(seconds_in_vain(baseline));
+    if (candidate && *candidate > 0 && usual > 0) ratios.push_back(std::log(usual / *candidate));
+  }
+  return ratios;
+}
+
+bool TargetFinals::run() {
+  const auto baseline = session_.store.load_numbered_trial(session_.campaign, 0);
+  if (baseline.trial.outcome != space::Outcome::Ok || !curves_.known().accuracy) return true;
+  const auto of_default = gate_.admits(baseline);
+  if (of_default == Admission::Interrupted) return false;
+  if (of_default == Admission::Refused) return true;
+  for (int others = 0; others < kMostOthers; ++others) {
+    const End end = judge_best(session_.store.load_numbered_trial(session_.campaign, 0));
+    if (end != End::Another) return end == End::Done;
+  }
+  return true;
+}
+
+TargetFinals::End TargetFinals::judge_best(const db::StoredTrial& baseline) {
+  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
+  const auto best = choose_finalists(trials, 1, session_.spec.run.process_sd);
+  if (best.empty()) return End::Done;
+  const db::StoredTrial& winner = trials[best.front()];
+  if (winner.id == baseline.id) return End::Done;
+  if (!curves_.known().standing_of(winner.trial.configuration).own) {
+    // What others let expect chose it: its own curve may say something else.
+    if (!curves_.draw_for(winner.trial.configuration) && session_.interruption.requested()) return End::Interrupted;
+    recompose_();
+    if (curves_.known().standing_of(winner.trial.configuration).own) return End::Another;
+    refuse(winner, "no learning curve of its own could be drawn");
+    return End::Another;
+  }
+  const auto admission = gate_.admits(winner);
+  if (admission == Admission::Interrupted) return End::Interrupted;
+  if (admission == Admission::Refused) return End::Another;
+  session_.observer.chosen(winner.trial);
+  return train_pairs(baseline, winner);
+}
+
+std::chrono::nanoseconds TargetFinals::forecast_pair(const db::StoredTrial& baseline,
+                                                     const db::StoredTrial& candidate) const {
+  return forecast_trainings(*baseline.trial.parts, *candidate.trial.parts, 1);
+}
+
+db::StoredComparison TargetFinals::comparison_of(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
+  const auto find = [&]() -> std::optional<db::StoredComparison> {
+    for (db::StoredComparison& each : session_.store.comparisons(session_.campaign))
+      if (each.record.role == kVerifyRole && each.record.candidate == candidate.trial.configuration &&
+          each.record.baseline == baseline.trial.configuration)
+        return std::move(each);
+    return std::nullopt;
+  };
+  if (auto known = find()) return *std::move(known);
+  const db::ComparisonRecord record{.campaign = session_.campaign,
+                                    .candidate = candidate.trial.configuration,
+                                    .baseline = baseline.trial.configuration,
+                                    .role = kVerifyRole,
+                                    .method = "sequential",
+                                    .estimator = "median"};
+  return {.id = session_.store.begin_comparison(record), .record = record};
+}
+
+TargetFinals::End TargetFinals::train_pairs(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
+  const db::ComparisonId id = comparison_of(baseline, candidate).id;
+  const auto pair_time = forecast_pair(baseline, candidate);
+  std::int64_t missing = 0;
+  for (;;) {
+    const auto comparison = comparison_of(baseline, candidate);
+    const std::int64_t pairs = std::ssize(comparison.pairs);
+    const auto has_time = [&](std::int64_t count) {
+      return !time_ || time_->has_time_for(pair_time * count, session_.clock.steady());
+    };
+    const std::int64_t fewest = std::max<std::int64_t>(1, kFewestVerdictPairs - pairs);
+    if (pairs >= kTrainings || !has_time(pairs < kFewestVerdictPairs ? fewest : 1))
+      return save_verdict(candidate, comparison);
+    if (session_.interruption.requested()) return End::Interrupted;
+    session_.observer.verifying(pairs, kTrainings);
+    const Trained trained = train_pair(baseline, candidate, id, pairs + missing);
+    if (trained == Trained::Interrupted) return End::Interrupted;
+    if (trained == Trained::NoBaseline) return save_verdict(candidate, comparison);
+    if (trained == Trained::Stored) continue;
+    // One may be bad luck, and is luck that the user would have, too.
+    if (++missing < 2) continue;
+    refuse(candidate, fmt::format("two of {} trainings did not reach {:.2f} % in {} epochs", pairs + missing,
+                                  100 * *curves_.known().accuracy, session_.spec.objective.target->most_epochs));
+    return End::Another;
+  }
+}
+
+std::optional<db::RunRecord> TargetFinals::train(const db::StoredTrial& trial, std::int64_t index) {
+  const auto prepared = session_.prepare(trial.trial.configuration);
+  if (!prepared) {
+    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
+    return std::nullopt;
+  }
+  const std::int64_t epochs = session_.spec.objective.target->most_epochs;
+  const double expected = space::total_time(*trial.trial.parts, 1);
+  const GateOrder order{
+      .configuration = trial.trial.configuration,
+      .run = {.purpose = space::Purpose::Verify,
+              .epochs = epochs,
+              .seed = session_.spec.run.seed + kFreshSeeds + static_cast<std::uint64_t>(index),
+              .deadline = std::max<std::chrono::nanoseconds>(session_.spec.run.deadline,
+                                                             forecast_of(10 * expected) + std::chrono::minutes(1)),
+              .curve = protocol::CurveRequest{.points_per_epoch = kPointsPerEpoch, .until = curves_.known().accuracy}}};
+  auto answer = carry_out(order, *prepared, session_.workplace(), [](const db::RunRecord&) {});
+  if (answer.end != OrderEnd::Finished) return std::nullopt;
+  return std::move(answer.run);
+}
+
+TargetFinals::Trained TargetFinals::train_pair(const db::StoredTrial& baseline, const db::StoredTrial& candidate,
+                                               db::ComparisonId comparison, std::int64_t index) {
+  const bool candidate_first = index % 2 == 1;
+  std::array<const db::StoredTrial*, 2> order = {&baseline, &candidate};
+  if (candidate_first) std::swap(order[0], order[1]);
+  db::PairRecord pair{.index = index,
+                      .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
+                      .candidate_trial = candidate.id,
+                      .baseline_trial = baseline.id};
+  for (const db::StoredTrial* side : order) {
+    auto run = train(*side, index);
+    if (session_.interruption.requested()) return Trained::Interrupted;
+    if (!run) return side == &candidate ? Trained::Missed : Trained::NoBaseline;
+    (side == &candidate ? pair.candidate : pair.baseline) = *std::move(run);
+  }
+  const auto seconds = measure::seconds_to_accuracy(pair.candidate.run, *curves_.known().accuracy);
+  const bool has_baseline = pair.baseline.run.outcome == space::Outcome::Ok && !pair.baseline.run.curve.empty();
+  if (has_baseline && seconds && pair.candidate.run.outcome == space::Outcome::Ok) {
+    session_.store.add_pair(comparison, pair);
+    return Trained::Stored;
+  }
+  session_.store.add_run(baseline.id, pair.baseline);
+  session_.store.add_run(candidate.id, pair.candidate);
+  return has_baseline ? Trained::Missed : Trained::NoBaseline;
+}
+
+TargetFinals::End TargetFinals::save_verdict(const db::StoredTrial& candidate, const db::StoredComparison& comparison) {
+  const auto ratios = target_log_ratios(session_.store, comparison, *curves_.known().accuracy);
+  no_verdict_ = std::ssize(ratios) < kFewestVerdictPairs;
+  if (no_verdict_) {
+    session_.observer.note(fmt::format("no time to train trial {} and the default to the target {} times",
+                                       candidate.trial.number, kFewestVerdictPairs));
+    return End::Done;
+  }
+  const auto compared = measure::compare(
+      ratios, {.margin_percent = session_.spec.verify.margin_percent, .confidence = kStatedConfidence});
+  db::VerdictRecord verdict = verdict_record(compared, comparison.id, session_.spec.objective.primary);
+  verdict.primary = true;
+  session_.store.save_verdict(verdict);
+  session_.observer.pair_finished(compared.pairs, compared.pairs, compared);
+  return End::Done;
+}
+
+void TargetFinals::refuse(const db::StoredTrial& trial, const std::string& why) {
+  session_.store.update_trial(
+      trial.id, {.outcome = space::Outcome::Wrong, .reason = "learns too little: " + why, .estimate = {}, .parts = {}});
+  session_.observer.note(fmt::format("trial {} is not the best: {}", trial.trial.number, why));
+}
+
+}  // namespace nocturne::tuner

@@ -1,0 +1,77 @@
+#pragma once
+
+/// After the search of a campaign that minimises the time to an accuracy: the one that is expected to be there first is
+/// trained to the target for real, and so is the default, in fresh processes with seeds that no curve has seen, one
+/// after the other. Only that is reported as the gain. The gate comes first, as for every winner.
+///
+/// Pairs share their seed: that of initial weights and order of data, so that luck is common to both. After
+/// kTrainings of them, or as many as there is time for, one verdict is given: nothing is looked at in between.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+#include "tuner/campaign/curves/learning_curves.hpp"
+#include "tuner/campaign/finals/finalist_gate.hpp"
+#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/session.hpp"
+
+namespace nocturne::tuner {
+
+/// Trainings of both that a verdict rests on; fewer where time is short, but kFewestVerdictPairs at least.
+inline constexpr std::int64_t kTrainings = 5;
+
+class TargetFinals {
+ public:
+  /// `time`: the campaign's; empty: not bounded by time. `recompose`: called where a curve was drawn, which changes the
+  /// times of all that learn so.
+  TargetFinals(const Session& session, std::optional<TimeFrame> time, LearningCurves& curves,
+               std::function<void()> recompose)
+      : session_(session), time_(time), gate_(session, time), curves_(curves), recompose_(std::move(recompose)) {}
+
+  /// Does only what is missing. Whether everything is there that there was time for; false: interrupted.
+  [[nodiscard]] bool run();
+  /// Whether there was no time for a verdict.
+  [[nodiscard]] bool no_verdict() const { return no_verdict_; }
+
+ private:
+  enum class End { Done, Another, Interrupted };
+  /// Judges the best by now. Another: it is not the best, or not right.
+  [[nodiscard]] End judge_best(const db::StoredTrial& baseline);
+  [[nodiscard]] End train_pairs(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  /// The pairs that are stored.
+  [[nodiscard]] db::StoredComparison comparison_of(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  enum class Trained { Stored, Missed, NoBaseline, Interrupted };
+  /// Missed: the candidate did not get to the target.
+  [[nodiscard]] Trained train_pair(const db::StoredTrial& baseline, const db::StoredTrial& candidate,
+                                   db::ComparisonId comparison, std::int64_t index);
+  /// A training to the target. Without an outcome Ok it did not get there.
+  [[nodiscard]] std::optional<db::RunRecord> train(const db::StoredTrial& trial, std::int64_t index);
+  [[nodiscard]] End save_verdict(const db::StoredTrial& candidate, const db::StoredComparison& comparison);
+  /// It does not reach the target: neither the search nor a later session takes it for the best again.
+  void refuse(const db::StoredTrial& trial, const std::string& why);
+  [[nodiscard]] std::chrono::nanoseconds forecast_pair(const db::StoredTrial& baseline,
+                                                       const db::StoredTrial& candidate) const;
+
+  const Session& session_;
+  std::optional<TimeFrame> time_;
+  FinalistGate gate_;
+  LearningCurves& curves_;
+  std::function<void()> recompose_;
+  bool no_verdict_ = false;
+};
+
+/// Seeds of the finals' trainings lie so far behind those of curves.
+inline constexpr std::uint64_t kFreshSeeds = 1'000'000;
+
+/// ln(T(default) / T(candidate)) to the target of each pair of the comparison. One whose baseline did not get there
+/// counts with what it took in vain: the candidate is faster than that.
+[[nodiscard]] std::vector<double> target_log_ratios(const db::Store& store, const db::StoredComparison& comparison,
+                                                    double accuracy);
+
+}  // namespace nocturne::tuner
