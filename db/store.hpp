@@ -156,6 +156,8 @@ class Store {
   // ---- what a campaign came to, of its finished trials (store_overview.cpp, store_digest.cpp) ----
 
   [[nodiscard]] std::map<space::Outcome, std::int64_t> count_outcomes(CampaignId campaign) const;
+  /// Processes that ended in this campaign's own trials, by purpose; those of pairs are of purpose verify.
+  [[nodiscard]] std::map<space::Purpose, std::int64_t> count_processes(CampaignId campaign) const;
   /// Empty: there is no such trial, or it is not finished.
   [[nodiscard]] std::optional<StoredTrial> finished_trial(CampaignId campaign, std::int64_t number) const;
   /// The ok trial with the smallest T(epochs), composed of its parts, the first of equal ones; empty: none is ok.

@@ -46,6 +46,22 @@ std::map<space::Outcome, std::int64_t> Store::count_outcomes(CampaignId campaign
   });
 }
 
+std::map<space::Purpose, std::int64_t> Store::count_processes(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::map<space::Purpose, std::int64_t> {
+    SQLite::Statement rows = query(database,
+                                   "SELECT purpose, count(*) FROM runs JOIN trials ON trials.id = trial_id"
+                                   " WHERE campaign_id = ?1 AND in_flight = 0 GROUP BY purpose",
+                                   campaign);
+    std::map<space::Purpose, std::int64_t> counts;
+    while (rows.executeStep()) {
+      Reader row(rows);
+      const auto purpose = space::purpose_from_text(row.next<std::string>()).value();
+      counts[purpose] = row.next<std::int64_t>();
+    }
+    return counts;
+  });
+}
+
 std::optional<StoredTrial> Store::finished_trial(CampaignId campaign, std::int64_t number) const {
   return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
     return first_trial(query(database,

@@ -53,6 +53,7 @@ constexpr std::size_t kChildren = 200;   // of them
 constexpr std::size_t kRounds = 4;       // of looking around the best candidates
 constexpr std::size_t kClimbers = 3;     // candidates looked around, a round
 constexpr std::size_t kPriced = 256;     // builds whose preparation is asked for: that may be slow
+constexpr std::size_t kExpectFrom = 20;  // trials that worked: a model of fewer is surprised by everything
 constexpr float kNever = -1;             // value of a candidate that cannot work
 constexpr float kLast = -0.5F;           // value of one that is deferred
 
@@ -65,6 +66,7 @@ struct ModelSearch::State {
   struct Choice {
     std::vector<space::Level> point;
     std::string reason;
+    std::optional<Expectation> expected{};
   };
   std::optional<Choice> choose(space::Random& random);
   std::optional<Choice> choose_spread(space::Random& random);
@@ -86,6 +88,7 @@ struct ModelSearch::State {
   /// pays for them; where there is none, of all.
   [[nodiscard]] double trial_duration(space::Point point);
   [[nodiscard]] std::string explain(std::size_t candidate);
+  [[nodiscard]] std::optional<Expectation> expected(space::Point point);
   void fit();
   void learn(space::Point point, double log_value);
 
@@ -214,7 +217,9 @@ std::vector<Proposal> ModelSearch::ask(std::size_t count) {
       s.pending.push_back(choice->point);
       auto configuration = s.lattice.configuration(choice->point);
       if (!s.asked.insert(configuration)) continue;
-      proposals.push_back({.configuration = std::move(configuration), .reason = std::move(choice->reason)});
+      proposals.push_back({.configuration = std::move(configuration),
+                           .reason = std::move(choice->reason),
+                           .expected = choice->expected});
     } else if (auto other = s.sample_other(random)) {
       s.asked.insert(*other);
       proposals.push_back({.configuration = std::move(*other), .reason = "one of the last not measured"});
@@ -411,7 +416,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_by_model(sp
   const auto chosen = most_worthwhile(candidates.points());
   if (values[chosen] == kNever) return std::nullopt;
   const auto point = candidates.points()[chosen];
-  return Choice{.point = {point.begin(), point.end()}, .reason = explain(chosen)};
+  return Choice{.point = {point.begin(), point.end()}, .reason = explain(chosen), .expected = expected(point)};
 }
 
 /// The first by worth that is not deferred.
@@ -472,6 +477,12 @@ std::uint64_t ModelSearch::State::key_before(space::Stage end, space::Point poin
   for (std::size_t i = 0; i < point.size(); ++i)
     if (lattice.parameter(i).stage < end) prepared.push_back(point[i]);
   return space::hash_of(prepared);
+}
+
+std::optional<Expectation> ModelSearch::State::expected(space::Point point) {
+  if (times.size() < kExpectFrom) return std::nullopt;
+  const auto prediction = times.predict(point);
+  return Expectation{.log_time = prediction.log_mean(), .log_sd = prediction.log_observed_sd() * prediction.widening};
 }
 
 std::string ModelSearch::State::explain(std::size_t candidate) {

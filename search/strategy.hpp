@@ -21,12 +21,20 @@ struct AuditPrediction {
   friend bool operator==(const AuditPrediction&, const AuditPrediction&) = default;
 };
 
+/// What a model expects of one run of a configuration, whose logarithm of the time is about normal.
+struct Expectation {
+  double log_time = 0;
+  double log_sd = 0;  ///< above 0; what one run scatters included
+  friend bool operator==(const Expectation&, const Expectation&) = default;
+};
+
 /// A configuration that a strategy wants to see measured, and why.
 struct Proposal {
   space::Configuration configuration;
   space::Purpose purpose = space::Purpose::Search;  ///< Audit: drawn from what is pruned, to test the prediction
   std::string reason{};                         ///< one clause for the log: "expected improvement 3.1 %"; may be empty
   std::optional<AuditPrediction> prediction{};  ///< what the model said; present if purpose is Audit
+  std::optional<Expectation> expected{};        ///< empty: no model knows enough
   friend bool operator==(const Proposal&, const Proposal&) = default;
 };
 

@@ -10,6 +10,9 @@
 #include <limits>
 #include <numeric>
 
+#include "measure/comparison/planned_looks.hpp"
+#include "measure/comparison/signed_rank.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -34,6 +37,30 @@ std::expected<double, std::string> paired_step_ratio(std::span<const double> a, 
     ratios.push_back(std::log(a[i] / b[i]));
   }
   return trimmed_mean(ratios);
+}
+
+/// Where the log ratio lies.
+struct LogRatio {
+  double middle = 0, low = 0, high = 0;
+  double error = 0;  ///< standard error of middle
+};
+
+/// By signed ranks, or by Student's t. REQUIRES: two pairs at least.
+LogRatio log_ratio_of(std::span<const double> log_ratios, double confidence) {
+  if (log_ratios.size() >= kFewestRanked) {
+    if (const auto ranked = signed_rank_interval(log_ratios, confidence)) {
+      const double error = (ranked->high - ranked->low) / 2 / normal_critical(confidence);
+      return {.middle = ranked->middle, .low = ranked->low, .high = ranked->high, .error = error};
+    }
+  }
+  const double count = static_cast<double>(log_ratios.size());
+  const double mean = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
+  double squares = 0;
+  for (const double ratio : log_ratios) squares += (ratio - mean) * (ratio - mean);
+  const double error = std::sqrt(squares / (count - 1) / count);
+  const boost::math::students_t_distribution<double> student(count - 1);
+  const double half = boost::math::quantile(student, 0.5 + confidence / 2) * error;
+  return {.middle = mean, .low = mean - half, .high = mean + half, .error = error};
 }
 
 }  // namespace
@@ -118,22 +145,16 @@ Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& 
   result.pairs = static_cast<int>(log_ratios.size());
   result.low_percent = -100;
   result.high_percent = std::numeric_limits<double>::infinity();
-  if (log_ratios.empty()) return result;
-  const double count = static_cast<double>(log_ratios.size());
-  result.log_ratio = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
+  if (log_ratios.size() == 1) result.log_ratio = log_ratios.front();
   result.gain_percent = to_percent(result.log_ratio);
   if (log_ratios.size() < 2) return result;
-
-  double squares = 0;
-  for (const double ratio : log_ratios) squares += (ratio - result.log_ratio) * (ratio - result.log_ratio);
-  result.standard_error = std::sqrt(squares / (count - 1) / count);
-  const boost::math::students_t_distribution<double> student(count - 1);
-  const double half = boost::math::quantile(student, 0.5 + options.confidence / 2) * result.standard_error;
-  const double low = result.log_ratio - half;
-  const double high = result.log_ratio + half;
-  result.low_percent = to_percent(low);
-  result.high_percent = to_percent(high);
-  result.verdict = verdict_of(low, high, options.margin_percent);
+  const LogRatio judged = log_ratio_of(log_ratios, options.confidence);
+  result.log_ratio = judged.middle;
+  result.gain_percent = to_percent(judged.middle);
+  result.low_percent = to_percent(judged.low);
+  result.high_percent = to_percent(judged.high);
+  result.standard_error = judged.error;
+  result.verdict = verdict_of(judged.low, judged.high, options.margin_percent);
   return result;
 }
 

@@ -9,8 +9,11 @@
 ///
 /// where both T are composed of the pair's own parts, per epoch and not per step, so that different batch sizes compare
 /// fairly. Drift of the machine cancels, because the steady steps of a pair enter by the paired ratio: the trimmed mean
-/// over i of ln(a_i / b_i) of neighbouring slices. The interval is Student's t over the pairs' r (two-sided, 95 %).
+/// over i of ln(a_i / b_i) of neighbouring slices. The r of pairs have heavy tails, which a mean and its interval pay
+/// for. So from kFewestRanked pairs on the gain is the middle of their signed ranks, with its exact interval
+/// (signed_rank.hpp); with fewer, or where so few cannot be that sure by their ranks, the mean with Student's t.
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <span>
@@ -67,9 +70,12 @@ struct Comparison {
   double gain_percent = 0;  ///< 100 · (T_baseline / T_candidate − 1): 100 means twice as fast
   double low_percent = 0;   ///< interval of gain_percent; −100 and infinity with fewer than two pairs
   double high_percent = 0;
-  double log_ratio = 0;       ///< mean over the pairs
-  double standard_error = 0;  ///< standard error of log_ratio
+  double log_ratio = 0;       ///< where the gain is: middle or mean over the pairs
+  double standard_error = 0;  ///< of log_ratio; of a middle by the width of its interval
 };
+
+/// Fewer pairs than this are judged by their mean.
+inline constexpr std::size_t kFewestRanked = 8;
 
 struct ComparisonOptions {
   double margin_percent = 1;  ///< closer than this is the same, practically

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <random>
+#include <utility>
 
 namespace nocturne::measure {
 namespace {
@@ -110,17 +111,19 @@ double false_alarms(const std::vector<Look>& looks) {
     limits.push_back(boost::math::quantile(student, 0.5 + look.confidence / 2));
   }
   std::mt19937_64 random(1);  // NOLINT(cert-msc51-cpp): a plan is the same every time
-  std::normal_distribution<double> pair;
+  std::normal_distribution<double> unit;
+  std::vector<std::chi_squared_distribution<double>> within;  // squares of the pairs of a look about their own mean
+  for (std::size_t k = 0; k < looks.size(); ++k)
+    within.emplace_back(std::max(1, looks[k].pairs - (k == 0 ? 0 : looks[k - 1].pairs) - 1));
   int alarms = 0;
   for (int comparison = 0; comparison < kComparisons; ++comparison) {
     double sum = 0, squares = 0;
     int pairs = 0;
     for (std::size_t k = 0; k < looks.size(); ++k) {
-      for (; pairs < looks[k].pairs; ++pairs) {
-        const double ratio = pair(random);
-        sum += ratio;
-        squares += ratio * ratio;
-      }
+      const int more = looks[k].pairs - std::exchange(pairs, looks[k].pairs);
+      const double mean = unit(random);  // in standard errors
+      sum += mean * std::sqrt(static_cast<double>(more));
+      squares += mean * mean + (more > 1 ? within[k](random) : 0);
       const double variance = (squares - sum * sum / pairs) / (pairs - 1);
       if (sum * sum >= limits[k] * limits[k] * variance * pairs) {
         ++alarms;

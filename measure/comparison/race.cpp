@@ -9,16 +9,43 @@ namespace nocturne::measure {
 namespace {
 
 constexpr double kDegrees = 4;       // of freedom, of a pair's log ratio
-constexpr int kReweightings = 6;     // each begins where the fit before ended
+constexpr int kReweightings = 100;   // at most; each begins where the one before ended
+constexpr double kSettled = 1e-3;    // scales by which gains and scale move when the fit is over
 constexpr std::size_t kDraws = 100;  // from the posterior: how probably one is the best, to 0.02 where that is 0.97
+
+/// What a pair with that residual, in scales, counts for.
+double weight_of(double squared_residual) {
+  return (kDegrees + 1) / (kDegrees + squared_residual);
+}
+
+/// Adds the precision of the difference of two entrants.
+void add_pair(Eigen::MatrixXd& precision, const RacePair& pair, double weight) {
+  const auto first = static_cast<Eigen::Index>(pair.first), second = static_cast<Eigen::Index>(pair.second);
+  precision(first, first) += weight;
+  precision(second, second) += weight;
+  precision(first, second) -= weight;
+  precision(second, first) -= weight;
+}
+
+double difference(const Eigen::VectorXd& gains, const RacePair& pair) {
+  return gains[static_cast<Eigen::Index>(pair.first)] - gains[static_cast<Eigen::Index>(pair.second)];
+}
+
+/// Variance of that.
+double variance_of_difference(const Eigen::MatrixXd& covariance, const RacePair& pair) {
+  const auto first = static_cast<Eigen::Index>(pair.first), second = static_cast<Eigen::Index>(pair.second);
+  return covariance(first, first) + covariance(second, second) - 2 * covariance(first, second);
+}
 
 }  // namespace
 
-Race::Race(std::vector<Entrant> entrants, const RacePolicy& policy, std::uint64_t seed)
+Race::Race(std::vector<Entrant> entrants, const RacePolicy& policy, std::uint64_t seed, std::vector<RaceAnswer> known)
     : entrants_(std::move(entrants)),
       policy_(policy),
       random_(seed),
       left_(entrants_.size(), false),
+      told_(std::move(known)),
+      scale_(policy.scale),
       gains_(static_cast<Eigen::Index>(entrants_.size())) {
   assert(entrants_.size() >= 2);
   for (std::size_t i = 0; i < entrants_.size(); ++i) gains_[static_cast<Eigen::Index>(i)] = entrants_[i].gain;
@@ -36,35 +63,58 @@ void Race::tell(double log_ratio) {
 void Race::leave(std::size_t entrant) {
   assert(next_);
   left_[entrant] = true;
-  std::erase(meeting_, entrant);
   advance();
 }
 
-void Race::fit() {
+Eigen::MatrixXd Race::prior_precision() const {
   const auto count = static_cast<Eigen::Index>(entrants_.size());
-  for (int i = 0; i < kReweightings; ++i) {
-    Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(count, count);
-    Eigen::VectorXd weighted = Eigen::VectorXd::Zero(count);
-    for (Eigen::Index k = 0; k < count; ++k) {
-      const Entrant& entrant = entrants_[static_cast<std::size_t>(k)];
-      precision(k, k) = 1 / (entrant.error * entrant.error);
-      weighted[k] = precision(k, k) * entrant.gain;
-    }
-    for (const Told& told : told_) {
-      const auto first = static_cast<Eigen::Index>(told.pair.first);
-      const auto second = static_cast<Eigen::Index>(told.pair.second);
-      const double residual = (told.log_ratio - gains_[first] + gains_[second]) / policy_.scale;
-      const double weight = (kDegrees + 1) / (kDegrees + residual * residual) / (policy_.scale * policy_.scale);
-      precision(first, first) += weight;
-      precision(second, second) += weight;
-      precision(first, second) -= weight;
-      precision(second, first) -= weight;
-      weighted[first] += weight * told.log_ratio;
-      weighted[second] -= weight * told.log_ratio;
-    }
-    precision_.compute(precision);
-    gains_ = precision_.solve(weighted);
+  Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(count, count);
+  for (Eigen::Index k = 0; k < count; ++k) {
+    const double error = entrants_[static_cast<std::size_t>(k)].error;
+    precision(k, k) = 1 / (error * error);
   }
+  return precision;
+}
+
+void Race::fit() {
+  for (int i = 0; i < kReweightings; ++i) {
+    const Eigen::VectorXd gains = gains_;
+    const double scale = scale_;
+    fit_gains();
+    fit_scale();
+    const double moved = std::max((gains_ - gains).cwiseAbs().maxCoeff(), std::abs(scale_ - scale));
+    if (moved < kSettled * scale_) break;
+  }
+}
+
+void Race::fit_gains() {
+  const Eigen::MatrixXd prior = prior_precision();
+  Eigen::MatrixXd weighted = prior, information = prior;
+  Eigen::VectorXd sums(gains_.size());
+  for (Eigen::Index k = 0; k < sums.size(); ++k) sums[k] = prior(k, k) * entrants_[static_cast<std::size_t>(k)].gain;
+  const double per_scale = 1 / (scale_ * scale_);
+  for (const RaceAnswer& told : told_) {
+    const double residual = told.log_ratio - difference(gains_, told.pair);
+    const double weight = weight_of(residual * residual * per_scale) * per_scale;
+    add_pair(weighted, told.pair, weight);
+    add_pair(information, told.pair, (kDegrees + 1) / (kDegrees + 3) * per_scale);
+    sums[static_cast<Eigen::Index>(told.pair.first)] += weight * told.log_ratio;
+    sums[static_cast<Eigen::Index>(told.pair.second)] -= weight * told.log_ratio;
+  }
+  gains_ = weighted.llt().solve(sums);
+  precision_.compute(information);
+  covariance_ = precision_.solve(Eigen::MatrixXd::Identity(gains_.size(), gains_.size()));
+}
+
+void Race::fit_scale() {
+  double squares = policy_.scale_pairs * policy_.scale * policy_.scale;
+  for (const RaceAnswer& told : told_) {
+    const double residual = told.log_ratio - difference(gains_, told.pair);
+    // What the gains themselves are not known to counts, too: the residual alone is too small by it.
+    const double square = residual * residual + variance_of_difference(covariance_, told.pair);
+    squares += weight_of(square / (scale_ * scale_)) * square;
+  }
+  scale_ = std::sqrt(squares / (policy_.scale_pairs + static_cast<double>(told_.size())));
 }
 
 void Race::advance() {
@@ -75,21 +125,19 @@ void Race::advance() {
 }
 
 std::optional<RacePair> Race::next_meeting() {
-  if (meeting_.size() < 2) {
-    if (rounds_ >= policy_.rounds) return std::nullopt;
-    ++rounds_;
-    // Whom the round before left over meets first in this one.
-    std::vector<std::size_t> others;
-    for (std::size_t i = 0; i < entrants_.size(); ++i)
-      if (!left_[i] && std::ranges::find(meeting_, i) == meeting_.end()) others.push_back(i);
-    std::ranges::shuffle(others, random_);
-    meeting_.insert(meeting_.begin(), others.begin(), others.end());
+  std::vector<int> meetings(entrants_.size(), 0);
+  for (const RaceAnswer& told : told_) {
+    ++meetings[told.pair.first];
+    ++meetings[told.pair.second];
   }
-  const std::size_t first = meeting_.back();
-  meeting_.pop_back();
-  const std::size_t second = meeting_.back();
-  meeting_.pop_back();
-  return RacePair{.first = first, .second = second};
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = 0; i < entrants_.size(); ++i)
+    if (!left_[i] && meetings[i] < policy_.rounds) waiting.push_back(i);
+  if (waiting.size() < 2) return std::nullopt;
+  // Whom a round left over meets first in the next one.
+  std::ranges::shuffle(waiting, random_);
+  std::ranges::stable_sort(waiting, {}, [&](std::size_t i) { return meetings[i]; });
+  return RacePair{.first = waiting[0], .second = waiting[1]};
 }
 
 std::size_t Race::best_of(const Eigen::VectorXd& gains) const {
@@ -100,35 +148,35 @@ std::size_t Race::best_of(const Eigen::VectorXd& gains) const {
   return *best;
 }
 
-std::size_t Race::drawn_best() {
+Eigen::VectorXd Race::drawn_gains() {
   std::normal_distribution<double> normal;
   Eigen::VectorXd draw(gains_.size());
   for (double& each : draw) each = normal(random_);
   precision_.matrixU().solveInPlace(draw);
-  return best_of(gains_ + draw);
+  return gains_ + draw;
 }
 
 std::optional<RacePair> Race::next_contenders() {
-  std::vector<std::size_t> times(entrants_.size(), 0);
+  const auto leading = static_cast<Eigen::Index>(leader());
+  std::size_t leads = 0;
   std::optional<std::size_t> first, second;
   for (std::size_t draw = 0; draw < kDraws; ++draw) {
-    const std::size_t best = drawn_best();
-    ++times[best];
+    const Eigen::VectorXd gains = drawn_gains();
+    const std::size_t best = best_of(gains);
+    if (gains[leading] + policy_.margin >= gains[static_cast<Eigen::Index>(best)]) ++leads;
     if (!first)
       first = best;
     else if (!second && best != *first)
       second = best;
   }
-  const auto most = static_cast<double>(*std::ranges::max_element(times));
-  if (!second || most >= policy_.certainty * static_cast<double>(kDraws)) return std::nullopt;
+  if (!second || static_cast<double>(leads) >= policy_.certainty * static_cast<double>(kDraws)) return std::nullopt;
   return RacePair{.first = *first, .second = *second};
 }
 
 std::vector<RaceStanding> Race::standings() const {
-  const Eigen::MatrixXd covariance = precision_.solve(Eigen::MatrixXd::Identity(gains_.size(), gains_.size()));
   std::vector<RaceStanding> standings;
   for (Eigen::Index i = 0; i < gains_.size(); ++i)
-    standings.push_back({.gain = gains_[i], .error = std::sqrt(covariance(i, i))});
+    standings.push_back({.gain = gains_[i], .error = std::sqrt(covariance_(i, i))});
   return standings;
 }
 

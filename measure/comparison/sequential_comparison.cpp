@@ -11,11 +11,6 @@
 namespace nocturne::measure {
 namespace {
 
-/// A machine has bad moments; a configuration that fails as often as this is no candidate.
-constexpr int kMostFailures = 3;
-/// Pairs ended from outside as often as this are no accident: the member is given up.
-constexpr int kMostLosses = 10;
-
 constexpr int kFewestJudged = 2;  // pairs that have an interval
 
 ComparisonPolicy made_consistent(ComparisonPolicy policy) {

@@ -31,6 +31,11 @@ enum class PairFailure {
   Outside,  ///< another hand killed it, or the machine could not be had: no word about the configurations
 };
 
+/// A machine has bad moments; a configuration that fails as often as this is no candidate.
+inline constexpr int kMostFailures = 3;
+/// Pairs ended from outside as often as this are no accident: the member is given up.
+inline constexpr int kMostLosses = 10;
+
 enum class MemberState {
   Open,     ///< not decided; after the end: the pairs do not tell
   Decided,  ///< FASTER, SLOWER or SAME

@@ -3,7 +3,7 @@
 /// Where the middle of symmetric values lies, by Wilcoxon's signed ranks. Its confidence holds for independent values
 /// of any continuous symmetric distribution, and heavy tails cost little: for Student's t with four degrees of freedom,
 /// and many values, it needs seven tenths of those that a mean needs (12 · 2 · (∫f²)² = 1.40; Hodges & Lehmann, Ann.
-/// Math. Statist. 27, 1956). Pure. Campaigns do not judge by it yet; nocturne-verdict-survey does.
+/// Math. Statist. 27, 1956). Pure.
 
 #include <optional>
 #include <span>

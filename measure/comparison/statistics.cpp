@@ -130,11 +130,12 @@ std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> r
   TrialSummary trial;
   std::string problem = "no run of the trial ended well";
   const auto is_free = [](const space::Run& run) {
-    return run.outcome == space::Outcome::Ok && !run.samples.empty() && held_back(run).empty();
+    return run.outcome == space::Outcome::Ok && !run.samples.empty() && held_back(run).empty() &&
+           under_load(run).empty();
   };
-  trial.held_back = std::ranges::none_of(runs, is_free);
+  trial.disturbed = std::ranges::none_of(runs, is_free);
   for (const space::Run& run : runs) {
-    if (run.outcome != space::Outcome::Ok || (!trial.held_back && !is_free(run))) continue;
+    if (run.outcome != space::Outcome::Ok || (!trial.disturbed && !is_free(run))) continue;
     if (auto summary = summarise(run, schedule))
       trial.runs.push_back(*summary);
     else

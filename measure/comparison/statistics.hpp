@@ -67,12 +67,12 @@ struct RunSummary {
 [[nodiscard]] std::expected<RunSummary, std::string> summarise(const space::Run& run, const Schedule& schedule);
 
 /// A trial's estimate from its runs with outcome Ok. Others are passed over: one of them Ok is enough. So are those
-/// whose device was held back (disturbance.hpp), where there is one that was not.
+/// whose device was held back or that ran under load (disturbance.hpp), where there is one that was not and did not.
 struct TrialSummary {
   space::Estimate estimate;      ///< at objective.primary; value == total_time(parts, primary)
   space::Parts parts;            ///< each part's mean over the runs
   std::vector<RunSummary> runs;  ///< in the order given
-  bool held_back = false;        ///< the device was held back in all of them: there is nothing better
+  bool disturbed = false;        ///< all of them were slowed (disturbance.hpp): there is nothing better
 };
 
 /// Several runs: the value is their mean, its error from the scatter between them, but not below what the scatter

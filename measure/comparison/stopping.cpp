@@ -40,6 +40,11 @@ bool is_hopeless(const space::Estimate& estimate, const space::Estimate& incumbe
 
 }  // namespace
 
+bool is_surprising(const space::Estimate& estimate, double expected_log, double log_sd) {
+  return estimate.runs == 1 && estimate.value > 0 &&
+         std::abs(std::log(estimate.value) - expected_log) > kSurprise * log_sd;
+}
+
 Decision needs_another_run(space::Outcome last, const std::optional<space::Estimate>& estimate,
                            const std::optional<space::Estimate>& incumbent, const StoppingOptions& options) {
   if (last == space::Outcome::Killed) return {true, "the last run was interrupted by us"};

@@ -26,6 +26,12 @@ struct StoppingOptions {
   double error = 0.05;  ///< probability of giving up, at some look, a trial that is as fast as the incumbent
 };
 
+/// Whether a single run says something so far from what was expected of it that a disturbance is likelier: more than
+/// kSurprise standard deviations of the logarithm, which happens by chance in one of 250 runs where the sd is learnt
+/// from a few dozen trials. Of several runs none is: they bear each other out.
+inline constexpr double kSurprise = 4;
+[[nodiscard]] bool is_surprising(const space::Estimate& estimate, double expected_log, double log_sd);
+
 struct Decision {
   bool another_run = false;
   std::string because;  ///< one sentence for the log

@@ -17,7 +17,7 @@ def order(document, **task):
 
 def trial(document, **configuration):
     return order(document, trial={"number": 0, "configuration": {**CONFIGURATION, **configuration},
-                                  "purpose": "search", "incumbent": None})
+                                  "purpose": "search", "incumbent": None, "expected": None})
 
 
 class Execute(unittest.TestCase):

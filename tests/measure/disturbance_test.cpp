@@ -42,4 +42,18 @@ TEST_CASE("what disturbed a run is told, the quiet of the machine by the limits 
   CHECK(disturbances(space::Run()).empty());
 }
 
+TEST_CASE("a run under much load measured its neighbours, too; a pair's other side is none", "[disturbance]") {
+  space::Run run;
+  CHECK(under_load(run).empty());
+  run.load.other_cpu = 0.2;  // told, and nothing more
+  CHECK(under_load(run).empty());
+  run.load.other_cpu = 0.4;
+  CHECK(under_load(run) == "other processes took 40 % of the machine");
+  run.purpose = space::Purpose::Verify;
+  CHECK(under_load(run).empty());
+  run = {};
+  run.load.steal = 0.15;
+  CHECK(under_load(run) == "the hypervisor took 15.0 % of the CPU time");
+}
+
 }  // namespace nocturne::measure

@@ -49,19 +49,81 @@ TEST_CASE("in a round all meet once, and who was left over meets first in the ne
 }
 
 TEST_CASE("one wild pair hardly moves the standings, and the sd is that of prior and pairs", "[race]") {
-  // The second of two, known to 1e-6 as 0: the first is N(0, 0.1²), and each pair tells of it with sd 0.01 / √w.
+  // The second of two, known to 1e-6 as 0: the first is N(0, 0.1²), and each pair tells of it 5/7 per scale².
   const std::vector<Entrant> entrants = {{.gain = 0, .error = 0.1}, {.gain = 0, .error = 1e-6}};
-  Race race(entrants, {.most_pairs = 5, .scale = 0.01, .certainty = 1.1}, 1);
+  Race race(entrants, {.most_pairs = 5, .scale = 0.01, .scale_pairs = 1e9, .certainty = 1.1}, 1);
   for (int told = 0; told < 4; ++told) {
     REQUIRE(race.next());
     race.tell(0);
   }
-  // Residuals of 0 have the weight 5/4: precision 1/0.1² + 4 · (5/4)/0.01² = 50,100.
-  CHECK(race.standings()[0].error == Catch::Approx(1 / std::sqrt(50'100.0)).epsilon(1e-6));
+  CHECK(race.standings()[0].error == Catch::Approx(1 / std::sqrt(100 + 4 * 5.0 / 7 / 1e-4)).epsilon(1e-6));
   REQUIRE(race.next());
   race.tell(race.next()->first == 0 ? 1 : -1);
   CHECK(std::abs(race.standings()[0].gain) < 0.001);  // the mean of the five is 0.2
   CHECK_FALSE(race.next());
+}
+
+TEST_CASE("the sd of the standings is what they miss the truth by", "[race]") {
+  constexpr double kScale = 0.02, kPrior = 0.1;
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> prior(0, kPrior);
+  int held = 0, of = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    std::vector<double> truth(5);
+    std::vector<Entrant> entrants(5, {.error = kPrior});
+    for (double& each : truth) each = prior(random);
+    entrants[0].error = 1e-6;  // what lies between them is known to the pairs alone
+    truth[0] = 0;
+    Race race(entrants, {.rounds = 20, .most_pairs = 40, .scale = kScale, .certainty = 1.1}, seed);
+    finish(race, truth, kScale, seed);
+    const auto standings = race.standings();
+    for (std::size_t i = 1; i < truth.size(); ++i, ++of)
+      held += std::abs(standings[i].gain - truth[i]) < 1.96 * standings[i].error ? 1 : 0;
+  }
+  INFO("held " << held << " of " << of);
+  CHECK(held > 0.93 * of);
+  CHECK(held < 0.97 * of);
+}
+
+TEST_CASE("pairs that scatter otherwise than was said teach the race their scale", "[race]") {
+  for (const double scale : {0.004, 0.1}) {
+    Race race(std::vector<Entrant>(6, {.error = 0.05}), {.rounds = 40, .most_pairs = 100, .certainty = 1.1}, 2);
+    finish(race, std::vector<double>(6, 0.0), scale, 8);
+    CHECK(race.scale() > scale / 1.5);
+    CHECK(race.scale() < scale * (scale < RacePolicy{}.scale ? 2.5 : 1.5));  // ten pairs' worth of belief is left
+  }
+}
+
+TEST_CASE("two that are as good as equal are not raced on", "[race]") {
+  const std::vector<double> truth = {0, 0.001};
+  std::vector<int> pairs;
+  for (const double margin : {0.0, 0.02}) {
+    Race race(std::vector<Entrant>(2, {.error = 0.02}), {.margin = margin}, 4);
+    finish(race, truth, 0.01, 4);
+    pairs.push_back(race.pairs());
+  }
+  CHECK(pairs[0] == RacePolicy{}.most_pairs);
+  CHECK(pairs[1] < 12);
+}
+
+TEST_CASE("pairs that were measured before count as if they had been told", "[race]") {
+  const std::vector<Entrant> entrants(4, {.error = 0.05});
+  const RacePolicy policy{.most_pairs = 6, .certainty = 1.1};
+  Race race(entrants, policy, 1);
+  std::vector<RaceAnswer> known;
+  while (race.next()) {
+    known.push_back({.pair = *race.next(), .log_ratio = 0.01 * static_cast<double>(known.size())});
+    race.tell(known.back().log_ratio);
+  }
+  const Race again(entrants, policy, 2, known);
+  CHECK_FALSE(again.next());
+  CHECK(again.pairs() == 6);
+  for (std::size_t i = 0; i < entrants.size(); ++i)
+    CHECK(again.standings()[i].gain == Catch::Approx(race.standings()[i].gain).margin(2e-4));
+  const Race fewer(entrants, policy, 2, {known[0]});
+  REQUIRE(fewer.next());  // those who have met need not meet again in the first round
+  for (const std::size_t i : {fewer.next()->first, fewer.next()->second})
+    CHECK((i != known[0].pair.first && i != known[0].pair.second));
 }
 
 TEST_CASE("two that never met are compared by those whom both met", "[race]") {

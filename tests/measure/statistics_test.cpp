@@ -141,23 +141,34 @@ TEST_CASE("two runs that agree by chance keep the error they have within", "[sta
   CHECK(twice->estimate.standard_error == Approx(single->estimate.standard_error / std::sqrt(2.0)));
 }
 
+TEST_CASE("a run under load enters the estimate only where there is no better one", "[statistics]") {
+  space::Run loaded = steady_run(80ms, 80ms, 10);
+  loaded.load.other_cpu = 0.4;
+  const space::Run quiet = steady_run(50ms, 50ms, 10);
+  const auto both = summarise(std::vector{loaded, quiet}, kMnist, {});
+  REQUIRE(both);
+  CHECK_FALSE(both->disturbed);
+  CHECK(both->parts.steady_step == Approx(0.05));
+  CHECK(summarise(std::vector{loaded}, kMnist, {})->disturbed);
+}
+
 TEST_CASE("a run whose device was held back enters the estimate only where there is no better one", "[statistics]") {
   space::Run hot = steady_run(80ms, 80ms, 10);
   hot.device = space::DeviceReport{.name = "G", .readings = 10, .throttled = {{"thermal", 0.5}}};
   const space::Run cool = steady_run(50ms, 50ms, 10);
   const auto alone = summarise(std::vector{hot}, kMnist, {});
   REQUIRE(alone);
-  CHECK(alone->held_back);
+  CHECK(alone->disturbed);
   CHECK(alone->parts.steady_step == Approx(0.08));
   const auto both = summarise(std::vector{hot, cool}, kMnist, {});
   REQUIRE(both);
-  CHECK_FALSE(both->held_back);
+  CHECK_FALSE(both->disturbed);
   CHECK(both->estimate.runs == 1);
   CHECK(both->parts.steady_step == Approx(0.05));
   space::Run crashed = cool;
   crashed.outcome = space::Outcome::Crashed;
-  CHECK(summarise(std::vector{hot, crashed}, kMnist, {})->held_back);
-  CHECK_FALSE(summarise(std::vector{cool, cool}, kMnist, {})->held_back);
+  CHECK(summarise(std::vector{hot, crashed}, kMnist, {})->disturbed);
+  CHECK_FALSE(summarise(std::vector{cool, cool}, kMnist, {})->disturbed);
 }
 
 TEST_CASE("runs that failed do not enter the estimate", "[statistics]") {

@@ -130,4 +130,13 @@ TEST_CASE("a planted best of 2, 5 and 10 per cent stays in the race, for fewer r
   }
 }
 
+TEST_CASE("one run far from what was expected is surprising, and two that agree are not", "[stopping]") {
+  const double expected = std::log(100.0);
+  CHECK_FALSE(is_surprising(Estimate{.value = 120, .runs = 1}, expected, 0.05));
+  CHECK(is_surprising(Estimate{.value = 125, .runs = 1}, expected, 0.05));
+  CHECK(is_surprising(Estimate{.value = 78, .runs = 1}, expected, 0.05));
+  CHECK_FALSE(is_surprising(Estimate{.value = 78, .runs = 2}, expected, 0.05));
+  CHECK_FALSE(is_surprising(Estimate{.value = 78, .runs = 1}, expected, 0.1));
+}
+
 }  // namespace nocturne::measure

@@ -10,7 +10,6 @@
 
 #include "db/records.hpp"
 #include "tuner/campaign/campaign_open.hpp"
-#include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/finals/target_finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
@@ -86,11 +85,10 @@ std::vector<std::string> warnings_after(const space::Trial& trial, const SearchS
   return warnings;
 }
 
-/// The one that the finals begin with; empty: none ended well.
+/// The one of the smallest estimate; empty: none ended well.
 std::optional<db::TrialId> fastest_trial(const Session& session) {
-  const auto trials = session.store.list_trials({.campaign = session.campaign, .state = db::TrialState::Finished});
-  const auto first = choose_finalists(trials, 1, session.spec.run.process_sd);
-  return first.empty() ? std::nullopt : std::optional(trials[first.front()].id);
+  const auto best = session.store.best(session.campaign);
+  return best ? std::optional(best->id) : std::nullopt;
 }
 
 db::AskAnswer numbered(search::Proposal proposal, std::int64_t number) {
@@ -200,6 +198,7 @@ std::optional<SearchEnd> Campaign::must_stop() {
 }
 
 void Campaign::ask(Asking asking) {
+  const auto expected = asking.proposal.expected;
   db::AskAnswer asked = numbered(std::move(asking.proposal), state_.next_number());
   const db::Ask record{.strategy = std::move(asking.source), .seed = asking.seed, .count = 1, .answer = {asked}};
   // Stored before it is measured: a kill in between leaves a number to be measured, and the strategy is rebuilt with
@@ -207,7 +206,7 @@ void Campaign::ask(Asking asking) {
   session_.store.record_ask(session_.campaign, record);
   state_.asked(asked);
   if (asking.failed) return settle(answer_of_preflight(session_, asked.number, *asking.failed), std::nullopt);
-  scheduler_.enqueue(std::move(asked));
+  scheduler_.enqueue(std::move(asked), expected);
 }
 
 std::optional<std::string> Campaign::propose() {

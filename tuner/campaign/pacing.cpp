@@ -64,6 +64,24 @@ int fewest_pairs(const VerifySettings& verify) {
   return std::min(verify.pairs, kFewestVerdictPairs);
 }
 
+int reserved_pairs(const VerifySettings& verify, std::optional<nanoseconds> whole, nanoseconds pair) {
+  constexpr std::int64_t kForSearch = 60, kPlenty = 40;
+  if (!whole || pair <= nanoseconds{0}) return verify.pairs;
+  const std::int64_t most = verify.most_pairs_given ? verify.most_pairs : kPlenty;
+  const std::int64_t wanted = std::min((*whole / pair - kForSearch) / 3, std::min(most, kPlenty));
+  return static_cast<int>(std::max<std::int64_t>(verify.pairs, wanted));
+}
+
+measure::ComparisonPolicy planned_pairs(const VerifySettings& verify, std::optional<nanoseconds> whole,
+                                        nanoseconds pair) {
+  constexpr std::int64_t kMostEver = 200;  // beyond that the machine drifts, and the rest of the time is the search's
+  measure::ComparisonPolicy policy = verify;
+  if (verify.most_pairs_given || !whole || pair <= nanoseconds{0}) return policy;
+  const auto kept = std::max<std::int64_t>(reserved_pairs(verify, whole, pair), share(*whole, kReservedShare) / pair);
+  policy.most_pairs = static_cast<int>(std::max<std::int64_t>(policy.most_pairs, std::min(kept, kMostEver)));
+  return policy;
+}
+
 bool TimeFrame::has_time_for(nanoseconds work, std::chrono::steady_clock::time_point now) const {
   return now + work <= end + share(whole, kOverrunShare);
 }
@@ -147,9 +165,8 @@ Pace pace_of(const space::Parts& parts) {
   return {.parts = parts, .turn_step = parts.steady_step};
 }
 
-Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run) {
+Pace pace_of(const measure::CommandTemplate& own, const space::Trial& trial, nanoseconds run) {
   Pace result = pace_of(*trial.parts);
-  const measure::CommandTemplate& own = spec.worker.own;
   if (own.empty()) return result;
   const double lasted = std::chrono::duration<double>(run).count();
   if (own.whole()) {
@@ -162,10 +179,18 @@ Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, nanoseconds ru
   return result;
 }
 
-Pace pace_of(const CampaignSpec& spec, const db::StoredTrial& stored) {
+Pace pace_of(const measure::CommandTemplate& own, nanoseconds deadline, const db::StoredTrial& stored) {
   const nanoseconds between(stored.finished_unix_ns.value_or(stored.reserved_unix_ns) - stored.reserved_unix_ns);
   const auto runs = std::max<std::int64_t>(stored.runs, 1);
-  return pace_of(spec, stored.trial, plausible_duration(between, runs, spec.run.deadline) / runs);
+  return pace_of(own, stored.trial, plausible_duration(between, runs, deadline) / runs);
+}
+
+Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, nanoseconds run) {
+  return pace_of(spec.worker.own, trial, run);
+}
+
+Pace pace_of(const CampaignSpec& spec, const db::StoredTrial& stored) {
+  return pace_of(spec.worker.own, spec.run.deadline, stored);
 }
 
 nanoseconds forecast_trial(const RunSettings& run, const Pace& configuration) {
@@ -235,8 +260,9 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
 
 nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline, const Pace& best,
                             std::optional<nanoseconds> whole, std::optional<nanoseconds> pair) {
-  return pair.value_or(forecast_pair(verify, baseline, best)) * verify.pairs +
-         forecast_accuracy(verify, baseline.parts, best.parts) + forecast_gate(verify, baseline.parts, whole);
+  const nanoseconds of_pair = pair.value_or(forecast_pair(verify, baseline, best));
+  return of_pair * reserved_pairs(verify, whole, of_pair) + forecast_accuracy(verify, baseline.parts, best.parts) +
+         forecast_gate(verify, baseline.parts, whole);
 }
 
 nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline, const Pace& best,
@@ -247,7 +273,9 @@ nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline,
 }
 
 nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {
-  const int pairs = (verify.finalists - 1) * verify.selection_pairs + (verify.simplify ? verify.pairs : 0);
+  constexpr int kUsual = 12;  // what a race of a few finalists takes; one of many takes what time is left
+  const int choice = verify.finalists > 1 ? std::min(verify.selection_pairs, kUsual) : 0;
+  const int pairs = choice + (verify.simplify ? verify.pairs : 0);
   return forecast_pair(verify, best, best) * pairs;
 }
 

@@ -31,6 +31,18 @@ inline constexpr int kFewestVerdictPairs = 3;
 /// The smallest number of pairs at which a verdict is given, where there is no time for `verify.pairs` of them.
 [[nodiscard]] int fewest_pairs(const VerifySettings& verify);
 
+/// Pairs of the best with the default for which time is kept: `verify.pairs`, and where the whole budget has room for
+/// more than sixty, a third of those beyond, up to forty: there a pair buys more than the trials it takes. `pair`: how
+/// long one takes. Not beyond a number of pairs that is given.
+[[nodiscard]] int reserved_pairs(const VerifySettings& verify, std::optional<std::chrono::nanoseconds> whole,
+                                 std::chrono::nanoseconds pair);
+/// When these pairs are judged. Their largest number is the one that is given; else as many as the time that is kept
+/// allows, and no fewer than `verify.most_pairs`. A function of the budget and of what trials took, not of the time
+/// that is left: a resumed campaign looks as it would have looked.
+[[nodiscard]] measure::ComparisonPolicy planned_pairs(const VerifySettings& verify,
+                                                      std::optional<std::chrono::nanoseconds> whole,
+                                                      std::chrono::nanoseconds pair);
+
 struct PaceState {
   std::int64_t finished_trials = 0;
   std::chrono::nanoseconds spent{};                    ///< by the search, in all sessions
@@ -102,8 +114,12 @@ struct Pace {
 /// For one of our workers.
 [[nodiscard]] Pace pace_of(const space::Parts& parts);
 /// For a trial of this campaign whose one run lasted so long, start to end. REQUIRES: it is Ok.
+[[nodiscard]] Pace pace_of(const measure::CommandTemplate& own, const space::Trial& trial,
+                           std::chrono::nanoseconds run);
 [[nodiscard]] Pace pace_of(const CampaignSpec& spec, const space::Trial& trial, std::chrono::nanoseconds run);
-/// Likewise, by when it began and ended.
+/// Likewise, by when it began and ended; `own`: the campaign's command, `deadline`: of a run.
+[[nodiscard]] Pace pace_of(const measure::CommandTemplate& own, std::chrono::nanoseconds deadline,
+                           const db::StoredTrial& stored);
 [[nodiscard]] Pace pace_of(const CampaignSpec& spec, const db::StoredTrial& stored);
 
 /// A trial of it, start to end, once it is prepared.
@@ -143,8 +159,8 @@ inline constexpr double kLearningShare = 0.2;
 [[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
                                                      std::optional<std::chrono::nanoseconds> whole = {});
 
-/// How long what comes after the search in any case will take, from the parts of both: the pairs up to the first look,
-/// the epochs for the accuracy, the gate. `best` may be the default. `whole`: the budget's time, where there is one.
+/// How long what comes after the search in any case will take, from the parts of both: reserved_pairs(), the epochs for
+/// the accuracy, the gate. `best` may be the default. `whole`: the budget's time, where there is one.
 /// `pair`: what a pair took, where some were measured.
 [[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline,
                                                        const Pace& best,

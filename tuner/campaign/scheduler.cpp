@@ -7,12 +7,15 @@
 namespace nocturne::tuner {
 
 void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
-  db::AskAnswer asked = std::move(queue_.front());
+  Queued queued = std::move(queue_.front());
   queue_.pop_front();
-  TrialOrder order{
-      .number = asked.number, .configuration = asked.configuration, .purpose = asked.purpose, .incumbent = incumbent};
-  const std::int64_t number = asked.number;
-  flights_.insert_or_assign(number, Flight{.asked = std::move(asked), .submitted = clock_.steady()});
+  const std::int64_t number = queued.asked.number;
+  TrialOrder order{.number = number,
+                   .configuration = queued.asked.configuration,
+                   .purpose = queued.asked.purpose,
+                   .incumbent = incumbent,
+                   .expected = queued.expected};
+  flights_.insert_or_assign(number, Flight{.queued = std::move(queued), .submitted = clock_.steady()});
   executor_.submit(std::move(order));
 }
 
@@ -25,7 +28,7 @@ Scheduler::FinishedOrder Scheduler::next() {
   }
   FinishedOrder ended{.answer = std::move(answer), .since_submitted = {}};
   // To the front: it was asked first, and its number comes before the others.
-  if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.asked));
+  if (ended.answer.end != TrialAnswer::End::Finished) queue_.push_front(std::move(flight->second.queued));
   // A machine that kills one trial again and again would keep the campaign for ever.
   if (ended.answer.end == TrialAnswer::End::Lost && ++losses_[ended.answer.number] == kMostLosses)
     ended.answer.end = TrialAnswer::End::Interrupted;

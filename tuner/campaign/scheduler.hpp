@@ -26,7 +26,10 @@ class Scheduler {
   /// Both outlive it.
   Scheduler(OrderExecutor& executor, const Clock& clock) : executor_(executor), clock_(clock) {}
 
-  void enqueue(db::AskAnswer asked) { queue_.push_back(std::move(asked)); }
+  /// `expected`: of one run of it; empty: not known.
+  void enqueue(db::AskAnswer asked, std::optional<search::Expectation> expected = {}) {
+    queue_.push_back({.asked = std::move(asked), .expected = expected});
+  }
   [[nodiscard]] bool queue_is_empty() const { return queue_.empty(); }
   [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
   [[nodiscard]] bool has_free_slot() const { return flights_.size() < executor_.slots(); }
@@ -43,13 +46,17 @@ class Scheduler {
   [[nodiscard]] FinishedOrder next();
 
  private:
-  struct Flight {
+  struct Queued {
     db::AskAnswer asked;
+    std::optional<search::Expectation> expected;
+  };
+  struct Flight {
+    Queued queued;
     std::chrono::steady_clock::time_point submitted;
   };
   OrderExecutor& executor_;
   const Clock& clock_;
-  std::deque<db::AskAnswer> queue_;
+  std::deque<Queued> queue_;
   std::map<std::int64_t, Flight> flights_;  // by number of the trial
   std::map<std::int64_t, int> losses_;      // likewise
 };

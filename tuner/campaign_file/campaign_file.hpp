@@ -115,13 +115,15 @@ struct MethodCost {
 /// How the best and the default are compared at the end. Of the policy: the first look is taken in any case, the
 /// further ones while time is left.
 struct VerifySettings : measure::ComparisonPolicy {
+  /// By the file, or by the machine's noise; else there are as many pairs as the time allows (campaign/pacing.hpp).
+  bool most_pairs_given = false;
   /// How a pair is measured; where two cannot be measured that way, by the next best (campaign/finals/comparing.hpp).
   measure::PairMethod method = measure::PairMethod::Slices;
   measure::StepEstimator estimator = measure::StepEstimator::Paired;  ///< what its processes are judged by
-  int finalists = 4;                 ///< the winner is chosen from so many; 1: the smallest estimate wins
-  int selection_pairs = 4;           ///< pairs of each finalist with the one of the smallest estimate
-  bool simplify = true;              ///< put back to the default what does not matter, and measure that again
-  int slices = 6;                    ///< turns of each process of a pair
+  int finalists = 32;        ///< the winner is chosen from so many at most; 1: the one that the model believes fastest
+  int selection_pairs = 40;  ///< by so many pairs of any two of them at most
+  bool simplify = true;      ///< put back to the default what does not matter, and measure that again
+  int slices = 6;            ///< turns of each process of a pair
   std::int64_t slice_steps = 4;      ///< steps a turn
   std::int64_t accuracy_epochs = 1;  ///< epochs trained by best and default before their test accuracy is read; 0: not
   GateSettings gate;

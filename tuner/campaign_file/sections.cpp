@@ -193,6 +193,7 @@ VerifySettings read_verify(Checks& checks) {
   read(checks, "/verify", "pairs", verify.pairs);
   // Who asks for more pairs than usual asks for all of them.
   verify.most_pairs = std::max(verify.most_pairs, verify.pairs);
+  verify.most_pairs_given = checks.get("/verify", "most_pairs") != nullptr;
   read(checks, "/verify", "most_pairs", verify.most_pairs);
   if (verify.most_pairs < verify.pairs) {
     checks.add("/verify/most_pairs", fmt::format("found {}", verify.most_pairs),

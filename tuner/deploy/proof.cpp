@@ -11,7 +11,8 @@ namespace {
 /// What the user does so that the pairs of the verdict become more.
 std::string way_to_more_pairs(const tuner::Answer& answer) {
   const nlohmann::json& document = answer.campaign.spec;
-  if (answer.verdict->pairs < tuner::sections_of(document).verify.most_pairs)
+  const tuner::VerifySettings verify = tuner::sections_of(document).verify;
+  if (!verify.most_pairs_given || answer.verdict->pairs < verify.most_pairs)
     return fmt::format("run '{}' again with a longer --wall", tuner::tune_command(document));
   const std::string of_file = tuner::command_text({"tune", "FILE"});
   if (!tuner::tunes_own_command(document))

@@ -21,7 +21,8 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Runs beyond its repeats that a trial may have, so that one is not held back.
+/// Runs beyond its repeats that a trial may have, so that one is not disturbed, or two bear each
+/// other out.
 constexpr std::size_t kMostBeyond = 1;
 
 /// After so many batches of a software stack that were out of memory only its smallest is tried: whether it goes is the
@@ -39,32 +40,40 @@ OrderEnd cut_short(const Workplace& place, std::int64_t suspensions) {
 
 /// Writes the result of its runs so far into the record; whether it wants another.
 bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, const CampaignSpec& spec,
-           const std::optional<space::Estimate>& incumbent, space::Trial& record) {
+           const TrialOrder& order, space::Trial& record) {
   const RunSettings& settings = spec.run;
   record.outcome = runs.back().outcome;
   record.reason = runs.back().reason;
   // Judged anew from all runs: a later run that fails takes the estimate of those before it away.
   record.estimate.reset();
   record.parts.reset();
-  bool held_back = false;
+  bool disturbed = false;
   if (record.outcome == space::Outcome::Ok) {
     const auto summary = measure::summarise(runs, prepared.schedule, spec.objective);
     if (summary) {
       record.estimate = summary->estimate;
       record.parts = summary->parts;
-      held_back = summary->held_back;
+      disturbed = summary->disturbed;
     } else {
       record.outcome = space::Outcome::ProtocolError;
       record.reason = summary.error();
     }
   }
-  bool another =
-      held_back || measure::needs_another_run(record.outcome, record.estimate, incumbent,
-                                              {.repeats = settings.repeats, .process_sd = settings.process_sd})
-                       .another_run;
-  // A device may be hot for the whole night.
+  const bool surprising = record.estimate && order.expected &&
+                          measure::is_surprising(*record.estimate, order.expected->log_time, order.expected->log_sd);
+  bool another = disturbed || surprising ||
+                 measure::needs_another_run(record.outcome, record.estimate, order.incumbent,
+                                            {.repeats = settings.repeats, .process_sd = settings.process_sd})
+                     .another_run;
+  // A device may be hot, a neighbour busy for the whole night.
   if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats)) + kMostBeyond) another = false;
   return another;
+}
+
+/// What is known to have slowed the run, a clause; empty: nothing.
+std::string slowed_by(const space::Run& run) {
+  const std::string reasons = measure::held_back(run);
+  return reasons.empty() ? measure::under_load(run) : fmt::format("the device was held back ({})", reasons);
 }
 
 /// One run of a trial. Killed: it was cut short.
@@ -87,7 +96,7 @@ db::RunRecord run_of_trial(const TrialOrder& order, const PreparedWorker& prepar
 /// Measures a trial as often as it wants. `runs`: those it has already. False: cut short.
 bool measure_trial(const TrialOrder& order, const PreparedWorker& prepared, std::vector<space::Run> runs,
                    const Workplace& place, TrialKeeper& keeper, TrialAnswer& answer) {
-  bool another = runs.empty() || judge(runs, prepared, place.spec, order.incumbent, answer.trial);
+  bool another = runs.empty() || judge(runs, prepared, place.spec, order, answer.trial);
   while (another) {
     db::RunRecord record = run_of_trial(order, prepared, runs.size(), place, keeper);
     if (record.run.outcome == space::Outcome::Killed) {
@@ -95,11 +104,9 @@ bool measure_trial(const TrialOrder& order, const PreparedWorker& prepared, std:
       return false;
     }
     runs.push_back(record.run);
-    another = judge(runs, prepared, place.spec, order.incumbent, answer.trial);
-    if (const std::string reasons = measure::held_back(record.run); !reasons.empty()) {
-      place.observer.note(fmt::format("trial {}: the device was held back ({}){}", order.number, reasons,
-                                      another ? ": it is measured again" : ""));
-    }
+    another = judge(runs, prepared, place.spec, order, answer.trial);
+    if (const std::string why = slowed_by(record.run); !why.empty())
+      place.observer.note(fmt::format("trial {}: {}{}", order.number, why, another ? ": it is measured again" : ""));
     if (another) keeper.keep(record);  // before the next begins: a kill costs one run, not all
     answer.runs.push_back(std::move(record));
   }

@@ -20,6 +20,7 @@
 #include "db/error.hpp"
 #include "db/records.hpp"
 #include "measure/comparison/noise.hpp"
+#include "search/strategy.hpp"
 #include "space/configuration.hpp"
 #include "space/facts.hpp"
 #include "space/fingerprint.hpp"
@@ -47,7 +48,8 @@ struct TrialOrder {
   std::int64_t number = 0;  ///< the trial's number; no two orders in flight have the same
   space::Configuration configuration{};
   space::Purpose purpose = space::Purpose::Search;
-  std::optional<space::Estimate> incumbent{};  ///< when the order was given; spares the hopeless their repeats
+  std::optional<space::Estimate> incumbent{};     ///< when the order was given; spares the hopeless their repeats
+  std::optional<search::Expectation> expected{};  ///< a first run that is far from it is repeated; empty: not known
 };
 
 /// Run a pair: both configurations once each, as `method` says.

@@ -171,6 +171,12 @@ void fields(F& f, Is<space::Estimate> auto& e) {
 }
 
 template <typename F>
+void fields(F& f, Is<search::Expectation> auto& e) {
+  f("log_seconds", e.log_time);
+  f("log_sd", e.log_sd);
+}
+
+template <typename F>
 void fields(F& f, Is<space::Parts> auto& p) {
   f("import", p.import);
   f("data", p.data);
@@ -399,6 +405,7 @@ void fields(F& f, Is<TrialOrder> auto& o) {
   f("configuration", o.configuration);
   f("purpose", o.purpose);
   f("incumbent", o.incumbent);
+  f("expected", o.expected);
 }
 
 template <typename F>

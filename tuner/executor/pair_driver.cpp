@@ -1,6 +1,39 @@
 #include "tuner/executor/pair_driver.hpp"
 
+#include <map>
+
 namespace nocturne::tuner {
+namespace {
+
+/// Counts what befalls the pairs of a race.
+struct RaceTroubles {
+  std::map<std::size_t, int> failures;  ///< of an entrant, since its last pair that was measured
+  int losses = 0;                       ///< in a row
+};
+
+/// Measures one pair and tells the race. False: other hands end pair after pair.
+bool measure_for(measure::Race& race, const measure::RacePair& pair, PairSeries& series, int most_pairs,
+                 RaceTroubles& troubles) {
+  const auto known = series.log_ratios().size();
+  series.observer().verifying(race.pairs(), most_pairs);
+  const auto end = series.measure_pair();
+  if (end == PairEnd::Suspended) return true;
+  if (end == PairEnd::Lost) return ++troubles.losses < measure::kMostLosses;
+  troubles.losses = 0;
+  const auto ratios = end == PairEnd::Stored ? series.log_ratios() : std::vector<double>();
+  if (ratios.size() > known) {
+    troubles.failures[pair.first] = troubles.failures[pair.second] = 0;
+    race.tell(ratios.back());
+    series.observer().pair_finished(race.pairs(), most_pairs, measure::compare(ratios));
+    return true;
+  }
+  // Stored, and nobody can judge it: which side is to blame is not known, and the candidate is likelier the odd one.
+  const std::size_t culprit = end == PairEnd::BaselineFailed ? pair.second : pair.first;
+  if (++troubles.failures[culprit] >= measure::kMostFailures) race.leave(culprit);
+  return true;
+}
+
+}  // namespace
 
 PairDriver::PairDriver(std::vector<PairSeries*> members, measure::SequentialComparison comparison)
     : members_(std::move(members)), comparison_(std::move(comparison)), saved_(members_.size()) {}
@@ -31,7 +64,7 @@ void PairDriver::measure_next(PairSeries& member, const measure::ComparisonMembe
   const int wanted = comparison_.next_look();
   observer.verifying(std::ssize(known.log_ratios), wanted);
   const auto end = member.measure_pair();
-  if (end == PairEnd::Failed) comparison_.tell(measure::PairFailure::Side);
+  if (end == PairEnd::BaselineFailed || end == PairEnd::CandidateFailed) comparison_.tell(measure::PairFailure::Side);
   if (end == PairEnd::Lost) comparison_.tell(measure::PairFailure::Outside);
   if (end != PairEnd::Stored) return;
   const auto ratios = member.log_ratios();
@@ -57,6 +90,17 @@ void PairDriver::save_verdicts(bool of_all) {
     members_[i]->save_verdicts(member.confidence);
     saved_[i] = judged;
   }
+}
+
+PairsEnd run_race(measure::Race& race, const RaceControl& control) {
+  RaceTroubles troubles;
+  while (const auto pair = race.next()) {
+    PairSeries& series = control.pairs_of(*pair);
+    if (series.interrupted()) return PairsEnd::Interrupted;
+    if (!control.time_for(*pair)) return PairsEnd::OutOfTime;
+    if (!measure_for(race, *pair, series, control.most_pairs, troubles)) break;
+  }
+  return PairsEnd::Complete;
 }
 
 }  // namespace nocturne::tuner

@@ -2,7 +2,8 @@
 
 /// Measures the pairs that a comparison asks for, whoever wants to know: the finals of a campaign, the user who
 /// compares, a profile that is verified, the candidate causes of a slowdown. The one place that starts pairs; which
-/// one is next and what they say is decided in measure/comparison/sequential_comparison.hpp.
+/// one is next and what they say is decided in measure/comparison: sequential_comparison.hpp judges pairs, race.hpp
+/// chooses by them.
 
 #include <chrono>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure/comparison/race.hpp"
 #include "measure/comparison/sequential_comparison.hpp"
 #include "tuner/executor/order_observer.hpp"
 
@@ -18,7 +20,8 @@ namespace nocturne::tuner {
 /// How measuring a pair came out.
 enum class PairEnd {
   Stored,
-  Failed,     ///< a side did not end well
+  BaselineFailed,   ///< that side did not end well
+  CandidateFailed,  ///< likewise
   Lost,       ///< to an interruption, another hand's kill, a slot that cannot be had: no word about the configurations
   Suspended,  ///< likewise to a suspension that is over: to be measured again
 };
@@ -85,5 +88,19 @@ class PairDriver {
   measure::SequentialComparison comparison_;
   std::vector<std::pair<int, double>> saved_;  ///< each member's stored verdict: pairs, confidence
 };
+
+/// How the caller takes part in a race. Pairs of a member that cannot be measured make it leave (three failures in a
+/// row), as in a comparison.
+struct RaceControl {
+  /// The series in which `first` is the candidate and `second` the baseline.
+  std::function<PairSeries&(const measure::RacePair& pair)> pairs_of;
+  /// Whether a pair of these two may be begun.
+  std::function<bool(const measure::RacePair& pair)> time_for = [](auto...) { return true; };
+  int most_pairs = 0;  ///< said to who watches
+};
+
+/// Measures the pairs that the race asks for until it is over; one that is lost to other hands ten times ends it.
+/// Blocks.
+[[nodiscard]] PairsEnd run_race(measure::Race& race, const RaceControl& control);
 
 }  // namespace nocturne::tuner

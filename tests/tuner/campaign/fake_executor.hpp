@@ -32,6 +32,9 @@ class FakeExecutor final : public tuner::Executor {
   /// What the device of a run says, by the run's count from 0.
   std::function<std::optional<space::DeviceReport>(std::size_t)> device = [](std::size_t) { return std::nullopt; };
 
+  /// Share of the machine that others take during a run, by its count from 0; empty: not known.
+  std::function<std::optional<double>(std::size_t)> other_cpu = [](std::size_t) { return std::nullopt; };
+
   std::function<bool(const space::Configuration&)> can_be_built = [](const space::Configuration&) { return true; };
   std::string failure_reason = "no such flag";  ///< where it cannot
   /// Called while a configuration is prepared, and while a pair is measured. Ends that are asked for meanwhile are
@@ -122,6 +125,7 @@ class FakeExecutor final : public tuner::Executor {
     space::Run run = record(plan, configuration, plan.request.steps, process_sd(configuration));
     run.outcome = fate(count, configuration);
     run.device = device(count);
+    run.load.other_cpu = other_cpu(count);
     if (peak_bytes) {
       const auto peak = peak_bytes(configuration);
       const bool exceeded = memory_limit > 0 && peak > memory_limit;

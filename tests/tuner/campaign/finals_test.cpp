@@ -1,5 +1,6 @@
 #include "tuner/campaign/finals/finals.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -39,9 +40,19 @@ double step_of(const space::Configuration& configuration) {
   return steps.at(threads_of(configuration));
 }
 
-std::vector<db::StoredComparison> comparisons_in(const CampaignFolder& folder) {
+/// Likewise, of which all but the default are hard to tell apart by single processes.
+double step_with_equals(const space::Configuration& configuration) {
+  const std::map<std::int64_t, double> steps = {{1, 0.10}, {2, 0.053}, {3, 0.0525}, {4, 0.050}, {5, 0.052}, {6, 0.054}};
+  return steps.at(threads_of(configuration));
+}
+
+/// Of that role; empty: of all.
+std::vector<db::StoredComparison> comparisons_in(const CampaignFolder& folder, const std::string& role = "") {
   const auto store = db::Store::open(folder.path / "test.db", db::Mode::ReadOnly);
-  return store.comparisons(store.find_campaign("test").value().id);
+  auto comparisons = store.comparisons(store.find_campaign("test").value().id);
+  if (!role.empty())
+    std::erase_if(comparisons, [&](const db::StoredComparison& each) { return each.record.role != role; });
+  return comparisons;
 }
 
 }  // namespace
@@ -54,7 +65,7 @@ TEST_CASE("the winner is chosen in pairs, not by one low estimate, and reported 
   campaign_fixture.executor.process_sd = [](const space::Configuration& each) {
     return threads_of(each) == 5 ? 0.93 : 1.0;
   };
-  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 3})")).ending ==
+  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 9})")).ending ==
           tuner::Ending::Complete);
   const tuner::Answer answer = campaign_fixture.answer();
   REQUIRE(answer.best);
@@ -63,15 +74,15 @@ TEST_CASE("the winner is chosen in pairs, not by one low estimate, and reported 
   CHECK(answer.verdict->pairs == 6);
   CHECK(answer.changes.size() == 1);
 
-  const auto comparisons = comparisons_in(folder);
-  REQUIRE(comparisons.size() == 2);
-  CHECK(comparisons[0].record.role == "select");
-  CHECK(threads_of(comparisons[0].record.baseline) == 5);
-  CHECK(threads_of(comparisons[0].record.candidate) == 4);
-  CHECK(comparisons[0].pairs.size() == 3);
-  CHECK(comparisons[1].record.role == "verify");
-  CHECK(threads_of(comparisons[1].record.baseline) == 1);
-  CHECK(comparisons[1].pairs.size() == 6);
+  const auto chosen_by = comparisons_in(folder, "select");
+  CHECK(std::ranges::any_of(chosen_by, [](const db::StoredComparison& each) {
+    const auto both = std::minmax({threads_of(each.record.baseline), threads_of(each.record.candidate)});
+    return both.first == 4 && both.second == 5;
+  }));
+  const auto reported_by = comparisons_in(folder, "verify");
+  REQUIRE(reported_by.size() == 1);
+  CHECK(threads_of(reported_by[0].record.baseline) == 1);
+  CHECK(reported_by[0].pairs.size() == 6);
 }
 
 TEST_CASE("the pairs give a verdict for any number of epochs, not only the campaign's", "[finals]") {
@@ -106,21 +117,52 @@ TEST_CASE("with one finalist the smallest estimate is measured again, and nothin
   CHECK(comparisons_in(folder).size() == 1);
 }
 
+TEST_CASE("finalists meet each other, not the default alone, and the gain is from pairs of its own", "[finals]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = step_with_equals;
+  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 12, "simplify": false})")).ending ==
+          tuner::Ending::Complete);
+  std::size_t among_finalists = 0, select_pairs = 0, verify_pairs = 0;
+  for (const auto& each : comparisons_in(folder)) {
+    (each.record.role == "select" ? select_pairs : verify_pairs) += each.pairs.size();
+    if (each.record.role == "select" && threads_of(each.record.baseline) != 1 && threads_of(each.record.candidate) != 1)
+      among_finalists += each.pairs.size();
+  }
+  CHECK(among_finalists >= 3);
+  CHECK(select_pairs <= 12);
+  const tuner::Answer answer = campaign_fixture.answer();
+  CHECK(threads_of(answer.best->trial.configuration) == 4);
+  CHECK(answer.verdict->pairs == static_cast<std::int64_t>(verify_pairs));
+  CHECK(campaign_fixture.executor.pairs == select_pairs + verify_pairs);
+  CHECK(answer.price.search == 6);
+  CHECK(answer.price.choice == static_cast<std::int64_t>(2 * select_pairs));
+  CHECK(answer.price.verdict == static_cast<std::int64_t>(2 * verify_pairs));
+}
+
 TEST_CASE("a choice that was interrupted goes on where it ended", "[finals]") {
   const CampaignFolder folder;
-  const auto spec = spec_with_verify(R"({"pairs": 4, "selection_pairs": 4})");
+  const auto spec = spec_with_verify(R"({"pairs": 6, "selection_pairs": 3, "simplify": false})");
   CampaignFixture first(folder);
-  first.executor.step_seconds = step_of;
+  first.executor.step_seconds = step_with_equals;
   first.executor.pair_noise = [&](std::size_t pair) {
     if (pair == 1) first.interruption.abandon();  // this pair is complete; no further one begins
     return 0.0;
   };
   CHECK(first.sit(spec).ending == tuner::Ending::Interrupted);
   CampaignFixture second(folder);
-  second.executor.step_seconds = step_of;
+  second.executor.step_seconds = step_with_equals;
   second.executor.id_suffix = "b";
   CHECK(second.sit(spec).ending == tuner::Ending::Complete);
-  CHECK(first.executor.pairs + second.executor.pairs == 4 + 4);
+  CHECK(first.executor.pairs == 2);
+  CHECK(second.executor.pairs <= 1 + 6);
+  std::size_t chosen_by = 0, stored = 0;
+  for (const auto& each : comparisons_in(folder)) {
+    stored += each.pairs.size();
+    chosen_by += each.record.role == "select" ? each.pairs.size() : 0;
+  }
+  CHECK(chosen_by <= 3);
+  CHECK(stored == first.executor.pairs + second.executor.pairs);
   CHECK(threads_of(second.answer().best->trial.configuration) == 4);
 }
 
@@ -225,11 +267,11 @@ TEST_CASE("a later session may come back to what an earlier one chose", "[finals
     REQUIRE(answer.verdict);
     return threads_of(answer.best->trial.configuration);
   };
-  const std::string by_pairs = R"({"pairs": 6, "selection_pairs": 3})";
+  const std::string by_pairs = R"({"pairs": 6, "selection_pairs": 9})";
   CHECK(chosen_with(by_pairs, "a") == 4);
   CHECK(chosen_with(R"({"pairs": 6, "finalists": 1})", "b") == 5);
   CHECK(chosen_with(by_pairs, "c") == 4);
-  CHECK(comparisons_in(folder).size() == 3);
+  CHECK(comparisons_in(folder, "verify").size() == 2);  // of each with the default
 }
 
 TEST_CASE("a better trial found later makes the old choice no answer any more", "[finals]") {

@@ -66,6 +66,49 @@ TEST_CASE("a run whose device was held back is measured again, and the trial res
                                "readings): it is measured again"));
 }
 
+TEST_CASE("a run under load is measured again before it teaches", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.other_cpu = [](std::size_t count) { return count == 0 ? 0.5 : 0.1; };
+  campaign_fixture.executor.process_sd = [&](const space::Configuration&) {
+    return campaign_fixture.executor.run_configurations.size() == 1 ? 2.0 : 1.0;
+  };
+  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{2, 1});
+  CHECK(runs_of(campaign_fixture, 1) == std::pair<std::size_t, int>{1, 1});
+  CHECK(campaign_fixture.reading().list_trials({}).at(0).trial.parts.value().steady_step == Catch::Approx(0.05));
+  CHECK(campaign_fixture.watcher.notes.at(0) ==
+        "trial 0: other processes took 50 % of the machine: it is measured again");
+}
+
+TEST_CASE("a run that surprises the model is measured again before it teaches", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
+    "objective": {"minimise": "time", "epochs": [12]}, "worker": {"command": ["/bin/true"]},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 8], "default": 4},
+                             {"name": "spins", "stage": "run", "range": [1, 8], "default": 4},
+                             {"name": "pages", "stage": "run", "type": "boolean", "default": false}]},
+    "strategy": {"name": "auto"}, "budget": {"trials": 40},
+    "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}})",
+                                    "test.json", "/", space::Facts());
+  REQUIRE(spec);
+  campaign_fixture.executor.step_seconds = [](const space::Configuration& each) {
+    const auto number = [&](const char* name) { return static_cast<double>(std::get<std::int64_t>(*each.find(name))); };
+    return 0.05 * std::exp(0.03 * number("spins") - 0.1 * number("threads"));
+  };
+  const std::size_t disturbed = 30;
+  campaign_fixture.executor.process_sd = [&](const space::Configuration&) {
+    return campaign_fixture.executor.run_configurations.size() == disturbed + 1 ? 4.0 : 1.0;
+  };
+  CHECK(campaign_fixture.sit(*spec).ending == tuner::Ending::Complete);
+  const auto& runs = campaign_fixture.executor.run_configurations;
+  REQUIRE(runs.size() > disturbed + 1);
+  CHECK(runs[disturbed] == runs[disturbed + 1]);
+  CHECK(runs.size() <= 40 + 4);  // and hardly any other is
+}
+
 TEST_CASE("a device that is hot all night costs each trial one run more, and no trial is lost", "[campaign]") {
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);

@@ -27,7 +27,7 @@ tuner::NoiseRow noise_of(PairMethod method, StepEstimator estimator, double sd, 
 constexpr std::chrono::hours kTwoHours{2};
 
 tuner::NoisePlan plan_of(std::vector<tuner::NoiseRow> rows, tuner::NoiseWishes wishes = {.length = kTwoHours}) {
-  return tuner::plan_by_noise({.rows = std::move(rows), .left_out = {}}, {}, 1, wishes);
+  return tuner::plan_by_noise({.rows = std::move(rows), .left_out = {}}, {}, wishes);
 }
 
 tuner::CampaignSpec fateful_spec() {
@@ -58,7 +58,6 @@ TEST_CASE("a quiet machine compares as usual, and says what it tells", "[noise_p
   CHECK(plan.verify.pairs == 6);
   CHECK(plan.verify.most_pairs == 20);
   CHECK(plan.verify.margin_percent == 1);
-  CHECK(plan.repeats == 1);  // nothing is known of the between-process spread
   CHECK_THAT(plan.sentence,
              ContainsSubstring("this machine resolves 0.6 % in 6 pairs (slices, judged by neighbouring slices); "
                                "1 % would cost 40 seconds"));
@@ -92,19 +91,16 @@ TEST_CASE("the way of measuring is the cheapest one, where it is cheaper by half
 TEST_CASE("what the file says stays", "[noise_plan]") {
   const std::vector<tuner::NoiseRow> rows = {noise_of(PairMethod::Slices, StepEstimator::Paired, 0.05, 60),
                                              noise_of(PairMethod::Sequential, StepEstimator::Median, 0.01, 10)};
-  const auto fixed = tuner::fixed_by_file(nlohmann::json::parse(
-      R"({"verify": {"pairs": 8, "most_pairs": 9, "margin_percent": 1, "method": "slices"}, "run": {"repeats": 1}})"));
+  const auto fixed = tuner::fixed_by_file(
+      nlohmann::json::parse(R"({"verify": {"pairs": 8, "most_pairs": 9, "margin_percent": 1, "method": "slices"}})"));
   tuner::VerifySettings verify;
   verify.pairs = 8;
   verify.most_pairs = 9;
-  const auto plan =
-      tuner::plan_by_noise({.rows = rows, .left_out = {}}, verify, 1, {.fixed = fixed, .length = kTwoHours});
+  const auto plan = tuner::plan_by_noise({.rows = rows, .left_out = {}}, verify, {.fixed = fixed, .length = kTwoHours});
   CHECK(plan.verify.pairs == 8);
   CHECK(plan.verify.most_pairs == 9);
   CHECK(plan.verify.margin_percent == 1);
   CHECK(plan.verify.method == PairMethod::Slices);
-  CHECK(plan.repeats == 1);
-  CHECK(plan_of(rows).repeats == 3);
   CHECK(plan_of(rows).process_sd == Approx(0.01 / std::sqrt(2.0)));
 }
 
@@ -114,7 +110,6 @@ TEST_CASE("a plan is in the campaign and in its document, by which pairs are jud
   tuner::apply_plan(plan_of({noise_of(PairMethod::Slices, StepEstimator::Paired, 0.05, 60),
                              noise_of(PairMethod::Sequential, StepEstimator::Median, 0.1, 60)}),
                     spec);
-  CHECK(spec.run.repeats == 3);
   CHECK(spec.run.process_sd == Approx(0.1 / std::sqrt(2.0)));
   CHECK(spec.identity() == identity);
   const auto again = tuner::parse_campaign(spec.document.dump(), "again.json", "/", space::Facts());
@@ -122,7 +117,6 @@ TEST_CASE("a plan is in the campaign and in its document, by which pairs are jud
   CHECK(again->verify.most_pairs == spec.verify.most_pairs);
   CHECK(again->verify.margin_percent == spec.verify.margin_percent);
   CHECK(again->verify.method == spec.verify.method);
-  CHECK(again->run.repeats == 3);
 }
 
 TEST_CASE("a campaign that has begun compares as it began", "[noise_plan]") {
@@ -136,7 +130,6 @@ TEST_CASE("a campaign that has begun compares as it began", "[noise_plan]") {
   CHECK(goes_on.verify.estimator == StepEstimator::Minimum);
   CHECK(goes_on.verify.most_pairs == began.verify.most_pairs);
   CHECK(goes_on.verify.margin_percent == began.verify.margin_percent);
-  CHECK(goes_on.run.repeats == 3);
   CHECK(goes_on.document == began.document);  // so that it is known to be complete
 
   auto without = fateful_spec();

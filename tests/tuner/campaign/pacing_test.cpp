@@ -164,7 +164,7 @@ TEST_CASE("the forecast of the finals grows with pairs, epochs and slow sides", 
   CHECK(std::abs(forecast(alone) - without - exact) < 1e-6);
   alone.gate.seeds = 6;
   CHECK(std::abs(forecast(alone) - without - exact - 1.2 * 66) < 1e-6);
-  // Three more finalists in four pairs with the best, a simpler one in six: 2 s import, 0.1 s first steps, 2 × 6 × 0.2.
+  // Twelve pairs of finalists, a simpler one in six: 2 s import, 0.1 s first steps, 2 × 6 × 0.2.
   const auto choice = [&](const tuner::VerifySettings& settings) {
     return std::chrono::duration<double>(tuner::forecast_choice(settings, tuner::pace_of(best))).count();
   };
@@ -195,8 +195,27 @@ TEST_CASE("epochs of the reference that nobody asked for are forecast where they
 TEST_CASE("once pairs were measured the finals are forecast by what they took", "[pacing]") {
   const tuner::Pace side = tuner::pace_of(space::Parts{.import = 1, .steady_step = 0.1});
   const tuner::VerifySettings verify{.accuracy_epochs = 0, .gate = {.on = false}};
-  CHECK(tuner::forecast_finals(verify, side, side, 900s, 7s) == 42s);
-  CHECK(tuner::forecast_finals(verify, side, side, 900s) == 6 * tuner::forecast_pair(verify, side, side));
+  CHECK(tuner::forecast_finals(verify, side, side, 420s, 7s) == 42s);
+  CHECK(tuner::forecast_finals(verify, side, side, 420s) == 6 * tuner::forecast_pair(verify, side, side));
+}
+
+TEST_CASE("time is kept for more pairs where the budget has room for many, and looks are planned for them",
+          "[pacing]") {
+  tuner::VerifySettings verify;
+  CHECK(tuner::reserved_pairs(verify, {}, 1s) == 6);  // no budget of time
+  CHECK(tuner::reserved_pairs(verify, 60s, 1s) == 6);
+  CHECK(tuner::reserved_pairs(verify, 120s, 1s) == 20);
+  CHECK(tuner::reserved_pairs(verify, 3600s, 1s) == 40);
+  CHECK(tuner::planned_pairs(verify, {}, 1s).most_pairs == 20);
+  CHECK(tuner::planned_pairs(verify, 60s, 1s).most_pairs == 20);
+  CHECK(tuner::planned_pairs(verify, 165s, 1s).most_pairs == 35);
+  CHECK(tuner::planned_pairs(verify, 600s, 1s).most_pairs == 90);  // the share of the time that is always kept
+  CHECK(tuner::planned_pairs(verify, 24h, 1s).most_pairs == 200);
+  CHECK(tuner::planned_pairs(verify, 24h, 1s).pairs == 6);
+  verify.most_pairs = 12;
+  verify.most_pairs_given = true;
+  CHECK(tuner::reserved_pairs(verify, 3600s, 1s) == 12);
+  CHECK(tuner::planned_pairs(verify, 24h, 1s).most_pairs == 12);
 }
 
 TEST_CASE("a trial that is still to be run is forecast with all its processes", "[pacing]") {

@@ -3,67 +3,107 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
+#include <random>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "measure/comparison/location.hpp"
+#include <fmt/format.h>
+
 #include "measure/comparison/planned_looks.hpp"
-#include "measure/comparison/race.hpp"
-#include "measure/comparison/signed_rank.hpp"
-#include "measure/comparison/stopping.hpp"
+#include "tuner/campaign/finals/beliefs.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
-#include "tuner/campaign/noise/noise_plan.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::test {
 namespace {
 
-constexpr std::size_t kMostFinalists = 4;
-constexpr int kSelectionPairs = 4;
-constexpr int kFirstLook = 6, kMostPairs = 20;
-constexpr int kFirstRankLook = 8;  // six pairs cannot be as sure by their ranks as the first of the looks must be
-constexpr double kMarginPercent = 1;
-constexpr double kPriorSd = 0.02;        // assumed, of gains: small, so that single processes alone crown nobody
+constexpr std::size_t kSwitches = 7;
 constexpr double kWithinProcess = 0.01;  // relative error of one process's steady step, by the scatter of its steps
 constexpr double kRecordedProcessSd =
     0.13;  // sd of `level` in equal_configurations.json: what `nocturne noise` would say
 
-double truth_of(const SimulatedCampaign& campaign, std::size_t configuration) {
-  return configuration == 0 ? 0 : configuration == 1 ? campaign.planted : campaign.others;
+space::Space space_of(const std::string& parameters) {
+  auto spec = tuner::parse_campaign(R"({"campaign": "simulated", "workload": {"network": "mnist_cnn"},
+    "objective": {"minimise": "time", "epochs": [1]}, "worker": {"command": ["/bin/true"]}, "space": {"parameters": [)" +
+                                        parameters + "]}}",
+                                    "simulated.json", "/", space::Facts());
+  if (!spec) throw std::logic_error(tuner::to_text(spec.error()));
+  return std::move(spec->space);
 }
 
-/// As many processes as the trial's fate needs.
-space::Estimate measure_alone(double truth, const std::optional<space::Estimate>& incumbent,
-                              EqualConfigurations& noise) {
-  std::vector<double> values;
-  space::Estimate estimate;
-  do {
-    values.push_back(std::exp(noise.alone() - truth));
-    const auto runs = static_cast<double>(values.size());
-    double sum = 0, squares = 0;
-    for (const double value : values) sum += value;
-    for (const double value : values) squares += (value - sum / runs) * (value - sum / runs);
-    const double between = values.size() < 2 ? 0 : std::sqrt(squares / (runs - 1) / runs);
-    estimate = {.value = sum / runs,
-                .standard_error = std::max(between, kWithinProcess * sum / runs),
-                .runs = static_cast<int>(values.size())};
-  } while (measure::needs_another_run(space::Outcome::Ok, estimate, incumbent,
-                                      {.repeats = tuner::kContenderRuns, .process_sd = kRecordedProcessSd})
-               .another_run);
-  return estimate;
+std::string switch_name(std::size_t number) {
+  return fmt::format("switch{}", number);
 }
 
-db::StoredTrial trial_of(std::size_t configuration, const space::Estimate& estimate) {
+const space::Space& space_of(const SimulatedCampaign& campaign) {
+  static const space::Space kStructured = [] {
+    std::string parameters;
+    for (std::size_t i = 0; i < kSwitches; ++i) {
+      parameters += fmt::format(R"({}{{"name": "{}", "stage": "run", "type": "boolean", "default": false}})",
+                                i == 0 ? "" : ", ", switch_name(i));
+    }
+    return space_of(parameters);
+  }();
+  static const space::Space kLabels = [] {
+    std::string values;
+    for (int i = 0; i < 100; ++i) values += fmt::format(R"({}"{}")", i == 0 ? "" : ", ", i);
+    return space_of(fmt::format(R"({{"name": "label", "stage": "run", "values": [{}], "default": "0"}})", values));
+  }();
+  return campaign.structured ? kStructured : kLabels;
+}
+
+/// The default first.
+std::vector<space::Configuration> configurations_of(const SimulatedCampaign& campaign) {
+  std::vector<space::Configuration> configurations = {space_of(campaign).default_configuration()};
+  std::mt19937_64 random(campaign.seed);
+  while (configurations.size() <= campaign.configurations) {
+    space::Configuration each;
+    if (!campaign.structured) each.set("label", space::Value(fmt::format("{}", configurations.size())));
+    for (std::size_t i = 0; campaign.structured && i < kSwitches; ++i)
+      each.set(switch_name(i), space::Value(random() % 2 == 0));
+    if (std::ranges::find(configurations, each) == configurations.end()) configurations.push_back(std::move(each));
+  }
+  return configurations;
+}
+
+/// ln(T_default / T) of each.
+std::vector<double> truths_of(const SimulatedCampaign& campaign,
+                              const std::vector<space::Configuration>& configurations) {
+  std::vector<double> truths(configurations.size(), campaign.others);
+  truths[0] = 0;
+  if (!campaign.structured) truths[1] = campaign.planted;
+  for (std::size_t i = 0; campaign.structured && i < truths.size(); ++i)
+    for (const std::size_t gaining : {0U, 1U})
+      if (*configurations[i].find(switch_name(gaining)) == space::Value(true)) truths[i] += campaign.planted / 2;
+  return truths;
+}
+
+db::StoredTrial trial_of(std::size_t number, space::Configuration configuration, double log_time) {
   db::StoredTrial trial;
-  trial.id = static_cast<std::int64_t>(configuration) + 1;
-  trial.trial.number = static_cast<std::int64_t>(configuration);
+  trial.id = static_cast<std::int64_t>(number) + 1;
+  trial.trial.number = static_cast<std::int64_t>(number);
   trial.trial.outcome = space::Outcome::Ok;
-  trial.trial.configuration.set("label", space::Value(static_cast<std::int64_t>(configuration)));
-  trial.trial.estimate = estimate;
-  trial.trial.parts = space::Parts{.steady_step = estimate.value};
+  trial.trial.configuration = std::move(configuration);
+  const double value = std::exp(log_time);
+  trial.trial.estimate = space::Estimate{.value = value, .standard_error = kWithinProcess * value, .runs = 1};
+  trial.trial.parts = space::Parts{.steady_step = value};
   return trial;
+}
+
+/// Chooses as finals do, with as many pairs as the defaults allow. The winner's place among the trials.
+std::size_t choose(const SimulatedCampaign& campaign, const std::vector<db::StoredTrial>& trials,
+                   const std::vector<double>& truths, EqualConfigurations& noise, SimulatedVerdict& simulated) {
+  const tuner::VerifySettings verify;
+  const auto beliefs = tuner::believed_times(space_of(campaign), trials, kRecordedProcessSd);
+  const auto finalists = tuner::choose_finalists(trials, beliefs, static_cast<std::size_t>(verify.finalists));
+  if (finalists.size() < 2) return finalists.front().trial;
+  auto race = tuner::race_between(finalists, verify.margin_percent, verify.selection_pairs, campaign.seed);
+  while (const auto pair = race.next())
+    race.tell(truths[finalists[pair->first].trial] - truths[finalists[pair->second].trial] + noise.pair());
+  simulated.processes += 2 * static_cast<std::size_t>(race.pairs());
+  return finalists[tuner::winner_of(race, finalists, verify.margin_percent)].trial;
 }
 
 void report(SimulatedVerdict& simulated, const measure::Comparison& comparison) {
@@ -74,94 +114,42 @@ void report(SimulatedVerdict& simulated, const measure::Comparison& comparison) 
 }
 
 /// Fresh pairs of the winner with the default, at each of the looks, until there is a verdict.
-void judge_fresh_pairs(SimulatedVerdict& simulated, std::span<const measure::Look> looks, EqualConfigurations& noise,
-                       const std::function<void(std::span<const double>, double confidence)>& judge) {
+void judge_fresh_pairs(SimulatedVerdict& simulated, EqualConfigurations& noise) {
+  static const measure::ComparisonPolicy kPolicy = tuner::VerifySettings();
+  static const auto kLooks = measure::plan_looks(kPolicy.pairs, kPolicy.most_pairs);
   std::vector<double> ratios;
-  for (const measure::Look& look : looks) {
+  for (const measure::Look& look : kLooks) {
     while (static_cast<int>(ratios.size()) < look.pairs) ratios.push_back(simulated.truth + noise.pair());
-    judge(ratios, look.confidence);
+    report(simulated,
+           measure::compare(ratios, {.margin_percent = kPolicy.margin_percent, .confidence = look.confidence}));
     if (simulated.verdict != measure::Verdict::Undecided) break;
   }
   simulated.processes += 2 * ratios.size();
 }
 
-/// The default, whose gain is 0, and all others: single processes shrunk towards the median, as draws from N(0,
-/// kPriorSd²) that were measured with kRecordedProcessSd.
-std::vector<measure::Entrant> entrants_of(const std::vector<double>& logs) {
-  constexpr double kPrior = kPriorSd * kPriorSd, kMeasured = kRecordedProcessSd * kRecordedProcessSd;
-  const double level = measure::median(logs);
-  std::vector<measure::Entrant> entrants;
-  for (const double log : logs)
-    entrants.push_back({.gain = (level - log) * kPrior / (kPrior + kMeasured),
-                        .error = std::sqrt(kPrior * kMeasured / (kPrior + kMeasured))});
-  entrants.front() = {.gain = 0, .error = 1e-6};
-  return entrants;
-}
-
 }  // namespace
 
 SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigurations& noise) {
+  const auto configurations = configurations_of(campaign);
+  const auto truths = truths_of(campaign, configurations);
   SimulatedVerdict simulated;
   std::vector<db::StoredTrial> trials;
-  std::optional<space::Estimate> incumbent;
-  for (std::size_t i = 0; i <= campaign.configurations; ++i) {
-    const space::Estimate estimate = measure_alone(truth_of(campaign, i), incumbent, noise);
-    simulated.processes += static_cast<std::size_t>(estimate.runs);
-    if (!incumbent || estimate.value < incumbent->value) incumbent = estimate;
-    trials.push_back(trial_of(i, estimate));
-  }
-  std::vector<std::size_t> finalists = tuner::choose_finalists(trials, kMostFinalists, kRecordedProcessSd);
-  const std::size_t champion = finalists.front();
-  if (champion == 0) return simulated;  // the default is the best: nothing is reported
-  std::erase(finalists, std::size_t{0});
-
-  std::vector<tuner::Contender> contenders(finalists.size(), {.ratios = {}, .changes = 1});
-  for (std::size_t i = 1; i < finalists.size(); ++i) {
-    const double truth = truth_of(campaign, finalists[i]) - truth_of(campaign, champion);
-    for (int pair = 0; pair < kSelectionPairs; ++pair) contenders[i].ratios.push_back(truth + noise.pair());
-    simulated.processes += 2 * kSelectionPairs;
-  }
-  const std::size_t winner = finalists[tuner::choose_winner(contenders, 1)];
-  simulated.chose_planted = winner == 1;
-  simulated.truth = truth_of(campaign, winner);
-
-  static const auto kLooks = measure::plan_looks(kFirstLook, kMostPairs);
-  judge_fresh_pairs(simulated, kLooks, noise, [&](std::span<const double> ratios, double confidence) {
-    report(simulated, measure::compare(ratios, {.margin_percent = kMarginPercent, .confidence = confidence}));
-  });
-  return simulated;
-}
-
-SimulatedVerdict play_race(const SimulatedCampaign& campaign, EqualConfigurations& noise) {
-  SimulatedVerdict simulated;
-  std::vector<double> logs;
-  for (std::size_t i = 0; i <= campaign.configurations; ++i) logs.push_back(noise.alone() - truth_of(campaign, i));
-
-  measure::Race race(entrants_of(logs), {}, campaign.seed);
-  while (const auto pair = race.next())
-    race.tell(truth_of(campaign, pair->first) - truth_of(campaign, pair->second) + noise.pair());
-  simulated.processes = logs.size() + 2 * static_cast<std::size_t>(race.pairs());
-  const std::size_t winner = race.leader();
+  for (std::size_t i = 0; i < configurations.size(); ++i)
+    trials.push_back(trial_of(i, configurations[i], noise.alone() - truths[i]));
+  simulated.processes = trials.size();
+  const std::size_t winner = choose(campaign, trials, truths, noise, simulated);
   if (winner == 0) return simulated;  // the default is the best: nothing is reported
-  simulated.chose_planted = winner == 1;
-  simulated.truth = truth_of(campaign, winner);
-
-  static const auto kLooks = measure::plan_looks(kFirstRankLook, kMostPairs);
-  judge_fresh_pairs(simulated, kLooks, noise, [&](std::span<const double> ratios, double confidence) {
-    const auto interval = measure::signed_rank_interval(ratios, confidence);
-    if (!interval) return;
-    simulated.reported = interval->middle;
-    simulated.low = interval->low;
-    simulated.high = interval->high;
-    simulated.verdict = measure::verdict_of(interval->low, interval->high, kMarginPercent);
-  });
+  simulated.truth = truths[winner];
+  simulated.chose_planted = truths[winner] == *std::ranges::max_element(truths);
+  judge_fresh_pairs(simulated, noise);
   return simulated;
 }
 
 SimulatedVerdict play_repetition(const SimulatedCampaign& campaign, std::size_t repeats, EqualConfigurations& noise) {
+  const std::vector<double> truths = truths_of(campaign, configurations_of(campaign));
   std::vector<std::vector<double>> rounds(campaign.configurations + 1);
   for (std::size_t round = 0; round < repeats; ++round)
-    for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].push_back(noise.alone() - truth_of(campaign, i));
+    for (std::size_t i = 0; i < rounds.size(); ++i) rounds[i].push_back(noise.alone() - truths[i]);
   const auto sum = [](const std::vector<double>& values) {
     double total = 0;
     for (const double value : values) total += value;
@@ -169,8 +157,7 @@ SimulatedVerdict play_repetition(const SimulatedCampaign& campaign, std::size_t 
   };
   const auto smallest = std::ranges::min_element(rounds, {}, sum);
   const auto best = static_cast<std::size_t>(smallest - rounds.begin());
-  SimulatedVerdict simulated{
-      .truth = truth_of(campaign, best), .processes = repeats * rounds.size(), .chose_planted = best == 1};
+  SimulatedVerdict simulated{.truth = truths[best], .processes = repeats * rounds.size(), .chose_planted = best == 1};
   if (best == 0) return simulated;
   std::vector<double> ratios;
   for (std::size_t round = 0; round < repeats; ++round) ratios.push_back(rounds[0][round] - rounds[best][round]);

@@ -1,8 +1,8 @@
 #pragma once
 
-/// A campaign's way from its trials to a verdict, simulated on noise whose truth is known: finalists, choice in pairs,
-/// fresh pairs with the default at planned looks. Beside it a race, by which campaigns do not choose yet, and what is
-/// usually done: every configuration so many times, and the smallest mean wins.
+/// A campaign's way from its trials to a verdict, simulated on noise whose truth is known: beliefs of all trials, a
+/// race of the finalists, fresh pairs with the default at planned looks. Beside it what is usually done: every
+/// configuration so many times, and the smallest mean wins.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,13 @@
 namespace nocturne::test {
 
 struct SimulatedCampaign {
-  std::size_t configurations = 30;  ///< beside the default; the first of them is the planted one
-  double planted = 0;               ///< ln(T_default / T) of the planted one
+  std::size_t configurations = 30;  ///< beside the default
+  double planted = 0;               ///< ln(T_default / T) of the best
   double others = 0;                ///< and of all others
-  std::uint64_t seed = 1;           ///< of the race's own draws
+  /// False: configurations have nothing in common, and the first of them is the planted one. True: each has a value of
+  /// seven switches, drawn; two of the switches gain half of `planted` each.
+  bool structured = false;
+  std::uint64_t seed = 1;  ///< of what is drawn beside the noise
 };
 
 struct SimulatedVerdict {
@@ -28,17 +31,12 @@ struct SimulatedVerdict {
   bool chose_planted = false;
 };
 
-/// As a campaign does with its defaults on a machine whose noise is known: up to three processes of each trial, as its
-/// fate needs; at most four finalists, four pairs of each with the champion, then 6 to 20 fresh pairs.
+/// As a campaign does with its defaults on a machine whose noise is known, each configuration measured alone once.
 [[nodiscard]] SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigurations& noise);
-
-/// Each configuration and the default once, then a race between all of them with its defaults (measure::RacePolicy),
-/// then 8 to 20 fresh pairs of the leader with the default, judged by signed ranks.
-[[nodiscard]] SimulatedVerdict play_race(const SimulatedCampaign& campaign, EqualConfigurations& noise);
 
 /// Each configuration and the default `repeats` times, one process after the other, round by round; the smallest mean
 /// wins and is called faster where the 95 % interval of its rounds against the default says so (with one repeat:
-/// always).
+/// always). REQUIRES: not structured.
 [[nodiscard]] SimulatedVerdict play_repetition(const SimulatedCampaign& campaign, std::size_t repeats,
                                                EqualConfigurations& noise);
 

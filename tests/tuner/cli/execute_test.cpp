@@ -142,11 +142,13 @@ std::vector<std::string> campaign_lines(const fs::path& folder, bool elsewhere) 
   std::vector<std::string> lines;
   for (const db::StoredTrial& trial : store.list_trials({.campaign = session.campaign})) {
     const auto detail = store.load_trial(trial.id);
+    // Not how many runs: on a busy machine there is one more.
     std::size_t samples = 0;
     for (const db::StoredRun& run : detail.runs)
-      if (run.record.run.purpose == space::Purpose::Search) samples += run.record.run.samples.size();
-    lines.push_back(fmt::format("{} {} {} {} {} samples", trial.trial.number, trial.trial.configuration.canonical(),
-                                space::to_text(trial.trial.outcome), trial.key, samples));
+      if (run.record.run.purpose == space::Purpose::Search) samples = run.record.run.samples.size();
+    lines.push_back(fmt::format("{} {} {} {} {} samples a run", trial.trial.number,
+                                trial.trial.configuration.canonical(), space::to_text(trial.trial.outcome), trial.key,
+                                samples));
     CHECK(trial.trial.estimate);
   }
   return lines;
@@ -158,7 +160,7 @@ TEST_CASE("a campaign whose trials other processes run is the campaign that this
   const TemporaryFolder here, elsewhere;
   const auto expected = campaign_lines(here.path(), false);
   CHECK(expected.size() >= 6);
-  CHECK_THAT(expected.front(), ContainsSubstring("24 samples"));
+  CHECK_THAT(expected.front(), ContainsSubstring("12 samples a run"));
   CHECK(campaign_lines(elsewhere.path(), true) == expected);
 }
 

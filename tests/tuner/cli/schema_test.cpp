@@ -25,6 +25,7 @@ json empty_answer() {
                                  {"learning", nullptr},
                                  {"changes", json::array()},
                                  {"outcomes", json::object()},
+                                 {"processes", {{"search", 0}, {"choice", 0}, {"verdict", 0}, {"gate", 0}}},
                                  {"matters", nullptr},
                                  {"continuing", nullptr}});
 }

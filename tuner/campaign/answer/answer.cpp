@@ -8,31 +8,33 @@
 #include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
+#include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
+/// When the comparison was measured or judged last: a later session may come back to one of an earlier session.
+std::int64_t last_seen(const db::StoredComparison& comparison) {
+  return std::max(comparison.started_unix_ns, comparison.judged_unix_ns);
+}
+
 /// The configuration that the finals chose; null: they are still to come, or know nothing of the trial that has the
-/// smallest estimate by now.
+/// smallest estimate by now: it was measured after them, and in no pair.
 const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& comparisons,
                                       const db::StoredTrial& smallest) {
-  const auto is_smallest = [&](const db::StoredComparison& each) {
-    // What the user compared chose nothing.
-    return each.record.role != kCompareRole && (each.record.candidate == smallest.trial.configuration ||
-                                                each.record.baseline == smallest.trial.configuration);
-  };
-  if (std::ranges::none_of(comparisons, is_smallest)) return nullptr;
-  // A later session may come back to one that an earlier one had compared: it judges its pairs again.
-  const auto last_seen = [](const db::StoredComparison& each) {
-    return std::max(each.started_unix_ns, each.judged_unix_ns);
-  };
   const db::StoredComparison* chosen = nullptr;
+  bool in_pairs = false;
   for (const db::StoredComparison& each : comparisons) {
+    if (each.record.role == kCompareRole) continue;  // what the user compared chose nothing
+    in_pairs = in_pairs || each.record.candidate == smallest.trial.configuration ||
+               each.record.baseline == smallest.trial.configuration;
     if (each.record.role != kVerifyRole) continue;
     if (chosen == nullptr || last_seen(each) >= last_seen(*chosen)) chosen = &each;
   }
-  return chosen == nullptr ? nullptr : &chosen->record.candidate;
+  if (chosen == nullptr) return nullptr;
+  const bool knew_it = in_pairs || smallest.finished_unix_ns.value_or(0) <= last_seen(*chosen);
+  return knew_it ? &chosen->record.candidate : nullptr;
 }
 
 std::optional<space::Accuracy> accuracy_of(const db::Store& store, const db::StoredTrial& trial, std::int64_t epochs) {
@@ -79,7 +81,13 @@ std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answe
   const auto candidate = schedule(*answer.best);
   if (!baseline || !candidate) return std::nullopt;
   const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
-  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, sections_of(answer.campaign.spec).verify);
+  const CampaignSections sections = sections_of(answer.campaign.spec);
+  const auto pace = [&](const db::StoredTrial& trial) {
+    return pace_of(sections.worker.own, sections.run.deadline, trial);
+  };
+  const auto policy = planned_pairs(sections.verify, sections.budget.wall,
+                                    forecast_pair(sections.verify, pace(*answer.baseline), pace(*answer.best)));
+  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, policy);
 }
 
 /// What curves and the trial's own times say of it together.
@@ -118,6 +126,20 @@ void take_trials(const db::Store& store, std::optional<double> epochs, Answer& a
   // What was faster and trains wrongly must not be missed among what merely failed.
   std::ranges::stable_partition(
       answer.failures, [](const db::StoredTrial& failure) { return failure.trial.outcome == space::Outcome::Wrong; });
+}
+
+Price price_of(const db::Store& store, db::CampaignId campaign, const std::vector<db::StoredComparison>& comparisons) {
+  Price price;
+  for (const auto& [purpose, count] : store.count_processes(campaign)) {
+    if (purpose == space::Purpose::Search || purpose == space::Purpose::Audit) price.search += count;
+    if (purpose == space::Purpose::Gate) price.gate += count;
+  }
+  for (const db::StoredComparison& each : comparisons) {
+    const auto processes = 2 * std::ssize(each.pairs);
+    if (each.record.role == kSelectRole || each.record.role == kSimplifyRole) price.choice += processes;
+    if (each.record.role == kVerifyRole) price.verdict += processes;
+  }
+  return price;
 }
 
 }  // namespace
@@ -169,6 +191,7 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
 
   take_trials(store, epochs, answer);
   auto comparisons = store.comparisons(campaign.id);
+  answer.price = price_of(store, campaign.id, comparisons);
   answer.ranking = stored_ranking(store, campaign, "", comparisons, answer.objective.primary);
   if (!answer.best || !answer.baseline) return with_waits(store, std::move(answer));
 

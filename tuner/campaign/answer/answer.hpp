@@ -35,11 +35,19 @@ struct TargetAnswer {
   std::optional<Side> baseline, best;  ///< empty: it did not train
 };
 
+/// How many processes an answer took.
+struct Price {
+  std::int64_t search = 0;   ///< trials
+  std::int64_t choice = 0;   ///< pairs of finalists, and of the winner with one of fewer changes
+  std::int64_t verdict = 0;  ///< pairs with the default
+  std::int64_t gate = 0;     ///< whether they train rightly, and their accuracy
+};
+
 struct Answer {
   db::CampaignSummary campaign;
   space::Objective objective;
   std::optional<db::StoredTrial> baseline;  ///< the default: trial 0, once finished
-  /// Chosen among the finalists, or, where that is still to come, the smallest estimate; may be the default itself.
+  /// As the finals chose, or, where that is still to come, the smallest estimate; may be the default itself.
   std::optional<db::StoredTrial> best;
   std::vector<Change> changes;                                      ///< best against baseline
   std::optional<db::StoredComparison> comparison;                   ///< the latest of best with baseline
@@ -52,6 +60,7 @@ struct Answer {
   std::map<std::string, double> baseline_share,
       best_share;  ///< shares of a step's time (space::kStepParts), where they are known
   std::map<space::Outcome, std::int64_t> outcomes;  ///< how many finished trials ended so
+  Price price{};
   std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
   std::optional<TargetAnswer> target;               ///< empty: another objective, or nothing is known of the target yet
   std::optional<Ranking> ranking;                   ///< ranks the environments (frameworks), where there is a choice

@@ -12,17 +12,6 @@
 namespace nocturne::tuner {
 namespace {
 
-std::optional<PreparedWorker> prepare_again(const Session& session, const db::StoredTrial& trial) {
-  auto prepared = session.prepare(trial.trial.configuration);
-  if (prepared) return std::move(*prepared);
-  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
-  if (!session.interruption.requested()) {
-    session.observer.note(
-        fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
-  }
-  return std::nullopt;
-}
-
 PairedSide paired_side(const ComparedSide& side) {
   const space::Trial& trial = side.trial.trial;
   return {.configuration = side.configuration,
@@ -75,18 +64,28 @@ PairMethodChoice fall_back(const VerifySettings& verify, PairMethod method, cons
 
 }  // namespace
 
+std::optional<ComparedSide> prepared_side(const Session& session, const db::StoredTrial& trial) {
+  auto prepared = session.prepare(trial.trial.configuration);
+  if (prepared)
+    return ComparedSide{.trial = trial, .configuration = trial.trial.configuration, .prepared = std::move(*prepared)};
+  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
+  if (!session.interruption.requested()) {
+    session.observer.note(
+        fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
+  }
+  return std::nullopt;
+}
+
 Comparing::Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate)
     : session_(&session), baseline_(std::move(baseline)), candidate_(std::move(candidate)) {}
 
 std::optional<Comparing> Comparing::open(const Session& session, const db::StoredTrial& baseline,
                                          const db::StoredTrial& candidate, std::string role) {
-  std::vector<ComparedSide> sides;
-  for (const db::StoredTrial* trial : {&baseline, &candidate}) {
-    auto prepared = prepare_again(session, *trial);
-    if (!prepared) return std::nullopt;
-    sides.push_back({.trial = *trial, .configuration = trial->trial.configuration, .prepared = std::move(*prepared)});
-  }
-  return open(session, std::move(sides[0]), std::move(sides[1]), std::move(role));
+  auto of_baseline = prepared_side(session, baseline);
+  if (!of_baseline) return std::nullopt;
+  auto of_candidate = prepared_side(session, candidate);
+  if (!of_candidate) return std::nullopt;
+  return open(session, *std::move(of_baseline), *std::move(of_candidate), std::move(role));
 }
 
 Comparing Comparing::open(const Session& session, ComparedSide baseline, ComparedSide candidate, std::string role) {
@@ -160,7 +159,9 @@ PairEnd Comparing::measure_pair() {
       if (run->outcome == space::Outcome::Ok || run->outcome == space::Outcome::Killed) continue;
       session_->observer.note(fmt::format("pair {}: {}: {}", pair.index, space::to_text(run->outcome), run->reason));
     }
-    return PairEnd::Failed;
+    const space::Outcome first = pair.baseline.run.outcome;  // the other one is killed where this one failed
+    const bool ended = first == space::Outcome::Ok || first == space::Outcome::Killed;
+    return ended ? PairEnd::CandidateFailed : PairEnd::BaselineFailed;
   }
   pair.candidate_trial = candidate_.trial.id;
   pair.baseline_trial = baseline_.trial.id;
@@ -171,21 +172,26 @@ PairEnd Comparing::measure_pair() {
   return PairEnd::Stored;
 }
 
-StoredPairs Comparing::judged_pairs() const {
-  const auto known = session_->store.comparisons(session_->campaign);
+const StoredPairs& Comparing::judged_pairs() const {
+  if (std::cmp_equal(read_, pairs_)) return judged_;
+  auto known = session_->store.comparisons(session_->campaign);
   const auto stored = std::ranges::find(known, id_, &db::StoredComparison::id);
-  if (stored == known.end()) return StoredPairs{};
-  return stored_pairs(session_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
+  if (stored == known.end()) return judged_;
+  const std::size_t all = stored->pairs.size();
+  stored->pairs.erase(stored->pairs.begin(), stored->pairs.begin() + static_cast<std::ptrdiff_t>(std::min(read_, all)));
+  auto fresh = stored_pairs(session_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
+  judged_.pairs.insert(judged_.pairs.end(), fresh.pairs.begin(), fresh.pairs.end());
+  for (const std::string& sentence : fresh.unusable) session_->observer.note(sentence);
+  read_ = all;
+  return judged_;
 }
 
 std::vector<double> Comparing::log_ratios() const {
-  const auto pairs = judged_pairs();
-  for (const std::string& sentence : pairs.unusable) session_->observer.note(sentence);
-  return log_ratios_at(pairs, session_->spec.objective.primary);
+  return log_ratios_at(judged_pairs(), session_->spec.objective.primary);
 }
 
 void Comparing::save_verdicts(double confidence) const {
-  const auto pairs = judged_pairs();
+  const StoredPairs& pairs = judged_pairs();
   if (pairs.pairs.size() < 2) return;  // no interval yet
   const measure::ComparisonOptions options{.margin_percent = session_->spec.verify.margin_percent,
                                            .confidence = confidence};

@@ -70,10 +70,13 @@ struct ComparedSide {
   PreparedWorker prepared;
 };
 
+/// Of a trial, as its configuration says. Empty: it cannot be prepared any more (told to the observer). Throws
+/// db::Error where a disk is too full to prepare it.
+[[nodiscard]] std::optional<ComparedSide> prepared_side(const Session& session, const db::StoredTrial& trial);
+
 class Comparing final : public PairSeries {
  public:
-  /// The session outlives this. Empty: one of both cannot be prepared any more (told to the observer). Throws
-  /// db::Error where a disk is too full to prepare it.
+  /// The session outlives this. Empty: one of both cannot be prepared any more; throws as prepared_side() does.
   [[nodiscard]] static std::optional<Comparing> open(const Session& session, const db::StoredTrial& baseline,
                                                      const db::StoredTrial& candidate, std::string role);
   /// Compares sides that are prepared.
@@ -83,6 +86,8 @@ class Comparing final : public PairSeries {
   [[nodiscard]] const Session& session() const { return *session_; }
   /// Complete pairs that are stored.
   [[nodiscard]] std::int64_t pairs() const { return pairs_; }
+  /// Of these, by this object.
+  [[nodiscard]] std::int64_t measured() const { return measured_; }
   [[nodiscard]] std::chrono::nanoseconds pair_time() const override;
 
   [[nodiscard]] PairEnd measure_pair() override;
@@ -98,7 +103,8 @@ class Comparing final : public PairSeries {
   /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
   [[nodiscard]] PairMethodChoice choose_method() const;
   [[nodiscard]] PairOrder next_pair();
-  [[nodiscard]] StoredPairs judged_pairs() const;
+  /// What is new since the last call is read: there may be hundreds.
+  [[nodiscard]] const StoredPairs& judged_pairs() const;
 
   const Session* session_;
   ComparedSide baseline_, candidate_;
@@ -108,6 +114,8 @@ class Comparing final : public PairSeries {
   std::int64_t pairs_ = 0, next_index_ = 0;
   std::int64_t measured_ = 0;
   std::chrono::nanoseconds spent_{};
+  mutable StoredPairs judged_;    ///< remembers what was read
+  mutable std::size_t read_ = 0;  ///< stored pairs that it holds
 };
 
 [[nodiscard]] std::vector<PairSeries*> pointers_to(std::vector<Comparing>& comparisons);

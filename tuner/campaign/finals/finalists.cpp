@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "tuner/campaign/answer/default_settings.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -15,24 +18,24 @@ double log_variance(const space::Estimate& estimate, double process_sd) {
   return of_samples * of_samples + process_sd * process_sd / runs;
 }
 
-double mean_of(const std::vector<double>& values) {
-  if (values.empty()) return 0;
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+bool may_be_faster(const Belief& one, const Belief& fastest) {
+  return one.log_time - fastest.log_time <= 2 * std::hypot(one.error, fastest.error);
 }
 
-/// Standard error of a contender's mean, from the scatter of all contenders' pairs about their own means.
-double pooled_error(std::span<const Contender> contenders) {
-  double squares = 0;
-  std::size_t degrees = 0, least = 0;
-  for (const Contender& each : contenders) {
-    if (each.ratios.empty()) continue;
-    const double mean = mean_of(each.ratios);
-    for (const double ratio : each.ratios) squares += (ratio - mean) * (ratio - mean);
-    degrees += each.ratios.size() - 1;
-    least = least == 0 ? each.ratios.size() : std::min(least, each.ratios.size());
+/// Of those that have a belief the one of the smallest estimate, then trial 0, where it is another one and has a
+/// belief.
+std::vector<std::size_t> smallest_and_default(std::span<const db::StoredTrial> trials,
+                                              std::span<const std::optional<Belief>> beliefs) {
+  std::optional<std::size_t> smallest, baseline;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!beliefs[i]) continue;
+    if (!smallest || trials[i].trial.estimate->value < trials[*smallest].trial.estimate->value) smallest = i;
+    if (trials[i].trial.number == 0) baseline = i;
   }
-  if (degrees == 0) return kProcessSd;
-  return std::sqrt(squares / static_cast<double>(degrees) / static_cast<double>(least));
+  std::vector<std::size_t> both;
+  if (smallest) both.push_back(*smallest);
+  if (baseline && baseline != smallest) both.push_back(*baseline);
+  return both;
 }
 
 }  // namespace
@@ -42,43 +45,62 @@ bool within_noise(const space::Estimate& a, const space::Estimate& b, double pro
          2 * std::sqrt(log_variance(a, process_sd) + log_variance(b, process_sd));
 }
 
-std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
-                                          double process_sd) {
+std::vector<Finalist> choose_finalists(std::span<const db::StoredTrial> trials,
+                                       std::span<const std::optional<Belief>> beliefs, std::size_t most) {
+  assert(trials.size() == beliefs.size());
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    const space::Trial& trial = trials[i].trial;
-    if (trial.outcome == space::Outcome::Ok && trial.estimate && trial.parts) order.push_back(i);
-  }
-  const auto value = [&](std::size_t i) { return trials[i].trial.estimate->value; };
-  std::ranges::stable_sort(order, {}, value);
-  std::vector<std::size_t> finalists;
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    if (beliefs[i]) order.push_back(i);
+  // A millionth is none: where nothing makes a difference the default, which came first, is the fastest.
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::round(1e6 * beliefs[i]->log_time); });
+
+  const auto baseline = std::ranges::find(trials, 0, [](const db::StoredTrial& each) { return each.trial.number; });
+  std::vector<Finalist> finalists;
+  const auto add = [&](std::size_t i) {
+    const space::Configuration& configuration = trials[i].trial.configuration;
+    const bool twin = std::ranges::any_of(
+        finalists, [&](const Finalist& each) { return trials[each.trial].trial.configuration == configuration; });
+    if (twin) return;
+    const bool known = baseline != trials.end();
+    finalists.push_back({.trial = i,
+                         .belief = *beliefs[i],
+                         .changes = known ? changes_between(baseline->trial.configuration, configuration).size() : 1});
+  };
+  std::vector<std::size_t> last = smallest_and_default(trials, beliefs);
   for (const std::size_t i : order) {
-    if (finalists.size() == most) break;
-    if (!finalists.empty()) {
-      const space::Estimate& best = *trials[finalists.front()].trial.estimate;
-      if (!within_noise(best, *trials[i].trial.estimate, process_sd)) break;
-      const bool twin = std::ranges::any_of(
-          finalists, [&](std::size_t j) { return trials[j].trial.configuration == trials[i].trial.configuration; });
-      if (twin) continue;
-    }
-    finalists.push_back(i);
+    if (!finalists.empty() && finalists.size() + last.size() >= most) break;
+    if (!finalists.empty() && !may_be_faster(*beliefs[i], finalists.front().belief)) break;
+    std::erase(last, i);
+    add(i);
+  }
+  for (const std::size_t i : last) {
+    const bool is_default = trials[i].trial.number == 0;
+    if (finalists.size() < most && (!is_default || finalists.size() > 1)) add(i);
   }
   return finalists;
 }
 
-std::size_t choose_winner(std::span<const Contender> contenders, double margin_percent) {
-  assert(!contenders.empty() && contenders.front().ratios.empty());
-  const auto mean = [](const Contender& each) { return mean_of(each.ratios); };
-  double top = 0;  // the champion against itself
-  for (const Contender& each : contenders) top = std::max(top, mean(each));
-  const double band = std::max(std::log1p(margin_percent / 100), pooled_error(contenders));
-  std::size_t winner = contenders.size();
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    if (mean(contenders[i]) < top - band) continue;
-    if (winner == contenders.size() || contenders[i].changes < contenders[winner].changes ||
-        (contenders[i].changes == contenders[winner].changes && mean(contenders[i]) > mean(contenders[winner]))) {
-      winner = i;
-    }
+measure::Race race_between(std::span<const Finalist> finalists, double margin_percent, int most_pairs,
+                           std::uint64_t seed, std::vector<measure::RaceAnswer> known) {
+  std::vector<measure::Entrant> entrants;
+  for (const Finalist& each : finalists)
+    entrants.push_back({.gain = -each.belief.log_time, .error = each.belief.error});
+  return {std::move(entrants),
+          {.most_pairs = most_pairs, .margin = std::log1p(margin_percent / 100)},
+          seed,
+          std::move(known)};
+}
+
+std::size_t winner_of(const measure::Race& race, std::span<const Finalist> finalists, double margin_percent) {
+  const std::size_t leader = race.leader();
+  if (finalists[leader].changes == 0) return leader;
+  const auto standings = race.standings();
+  const double least = standings[leader].gain - std::log1p(margin_percent / 100);
+  const auto rank = [&](std::size_t i) { return std::tuple(finalists[i].changes, -standings[i].gain); };
+  std::size_t winner = leader;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    const bool equal = !race.has_left(i) && finalists[i].changes > 0 && standings[i].gain >= least;
+    if (equal && rank(i) < rank(winner)) winner = i;
   }
   return winner;
 }

@@ -3,14 +3,19 @@
 /// Who may be the winner, and who is. Pure.
 ///
 /// The smallest of many noisy estimates is smaller than the truth: its between-process spread is part of why it was the
-/// smallest. So the trials that are too close to it to tell are measured again, in pairs with it, and the winner is
-/// chosen from those pairs alone; its gain is then reported from other, fresh pairs.
+/// smallest. So finalists are those that may be the fastest by what all trials say of them (beliefs.hpp), and they are
+/// measured against each other in pairs (measure/comparison/race.hpp); the winner's gain is then reported from other,
+/// fresh pairs.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "db/records.hpp"
+#include "measure/comparison/race.hpp"
+#include "tuner/campaign/finals/beliefs.hpp"
 
 namespace nocturne::tuner {
 
@@ -22,21 +27,26 @@ inline constexpr double kProcessSd = 0.05;
 /// errors apart, the between-process spread included.
 [[nodiscard]] bool within_noise(const space::Estimate& a, const space::Estimate& b, double process_sd = kProcessSd);
 
-/// Indices into `trials` of those that may be the best, the one with the smallest estimate (the *champion*) first,
-/// `most` at most. A trial may be the best where its estimate is within two standard errors of the smallest, the
-/// between-process spread of the processes included. Only trials that ended Ok with an estimate count; empty where
-/// there is none. `process_sd`: of this machine, where its noise is known.
-[[nodiscard]] std::vector<std::size_t> choose_finalists(std::span<const db::StoredTrial> trials, std::size_t most,
-                                                        double process_sd = kProcessSd);
-
-struct Contender {
-  std::vector<double> ratios;  ///< ln(T_champion / T_this) of each pair; of the champion itself: empty
-  std::size_t changes = 0;     ///< parameters in which it differs from the default
+struct Finalist {
+  std::size_t trial = 0;  ///< its place among the trials
+  Belief belief;
+  std::size_t changes = 0;  ///< parameters in which it differs from the default
 };
 
-/// Index of the winner: the fastest by the mean of its pairs, or, among those that cannot be told from it (one pooled
-/// standard error, or `margin_percent`, whichever is more), the one with the fewest changes, then the faster one.
-/// REQUIRES: contenders.front() is the champion.
-[[nodiscard]] std::size_t choose_winner(std::span<const Contender> contenders, double margin_percent);
+/// Those that may be the fastest, the fastest by belief first, `most` at most: less than two standard errors of the
+/// difference behind it. Always among them, in the last places: the trial of the smallest estimate; and, where these
+/// are two at least, trial 0, the default. A configuration is one only once. Empty: no trial has a belief.
+[[nodiscard]] std::vector<Finalist> choose_finalists(std::span<const db::StoredTrial> trials,
+                                                     std::span<const std::optional<Belief>> beliefs, std::size_t most);
+
+/// The race between them. `known`: pairs measured before. REQUIRES: two at least.
+[[nodiscard]] measure::Race race_between(std::span<const Finalist> finalists, double margin_percent, int most_pairs,
+                                         std::uint64_t seed, std::vector<measure::RaceAnswer> known = {});
+
+/// The winner's place among the finalists: the leader of the race; or, where that is not the default, of those that are
+/// behind it by no more than the margin the one with the fewest changes, then the faster one. The default itself wins
+/// as the leader only: whether a small gain is none, fresh pairs will say.
+[[nodiscard]] std::size_t winner_of(const measure::Race& race, std::span<const Finalist> finalists,
+                                    double margin_percent);
 
 }  // namespace nocturne::tuner

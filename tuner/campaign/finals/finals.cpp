@@ -11,6 +11,8 @@
 #include "space/lattice.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
+#include "tuner/campaign/finals/beliefs.hpp"
+#include "tuner/campaign/finals/finalist_race.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/campaign/pacing.hpp"
@@ -19,9 +21,6 @@
 
 namespace nocturne::tuner {
 namespace {
-
-/// Fewer pairs than this choose nothing.
-constexpr std::int64_t kFewestSelectionPairs = 2;
 
 /// So many of the fastest that train wrongly share what makes them fast, and so may thousands more.
 constexpr int kMostRefused = 20;
@@ -81,17 +80,15 @@ void Finals::give_up_verdict(const db::StoredTrial& candidate, std::chrono::nano
 
 bool Finals::is_time_for_verdict(const db::StoredTrial& baseline) {
   if (!time_) return true;
-  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
-  const auto best = choose_finalists(trials, 1, session_.spec.run.process_sd);
-  if (best.empty() || trials[best.front()].id == baseline.id) return true;  // there is nothing to compare
+  const auto fastest = session_.store.best(session_.campaign);
+  if (!fastest || fastest->id == baseline.id) return true;  // there is nothing to compare
   const VerifySettings& verify = session_.spec.verify;
   for (const db::StoredComparison& stored : session_.store.comparisons(session_.campaign))
     if (stored.record.role == kVerifyRole && std::ssize(stored.pairs) >= fewest_pairs(verify)) return true;
-  const db::StoredTrial& fastest = trials[best.front()];
-  const auto pair = expected_pair(baseline, fastest);
-  if (time_for(forecast_verdict(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, fastest), pair)))
+  const auto pair = expected_pair(baseline, *fastest);
+  if (time_for(forecast_verdict(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, *fastest), pair)))
     return true;
-  give_up_verdict(fastest, pair);
+  give_up_verdict(*fastest, pair);
   return false;
 }
 
@@ -174,79 +171,39 @@ bool Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTria
   return complete;
 }
 
-int Finals::fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const {
+int Finals::pairs_to_choose(const db::StoredTrial& fastest, const db::StoredTrial& baseline) const {
   const VerifySettings& verify = session_.spec.verify;
-  if (!time_) return verify.selection_pairs;
-  const Pace best = pace_of(session_.spec, *finalists.front());
+  if (!time_ || verify.finalists < 2) return verify.selection_pairs;
+  const Pace best = pace_of(session_.spec, fastest);
   const Pace slower = baseline.trial.parts ? pace_of(session_.spec, baseline) : best;
   const auto spare = time_->end - session_.clock.steady() - forecast_finals(verify, slower, best, whole_time());
   // What is left is shared with the simplification.
   const auto pairs =
       static_cast<std::int64_t>(spare / forecast_pair(verify, best, best)) * (verify.simplify ? 2 : 3) / 3;
-  const auto challengers = std::clamp<std::int64_t>(pairs / kFewestSelectionPairs, 0, std::ssize(finalists) - 1);
-  finalists.resize(static_cast<std::size_t>(challengers) + 1);
-  if (challengers == 0) return 0;
-  return static_cast<int>(std::min<std::int64_t>(pairs / challengers, verify.selection_pairs));
+  return static_cast<int>(std::clamp<std::int64_t>(pairs, 0, verify.selection_pairs));
 }
 
 std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   const VerifySettings& verify = session_.spec.verify;
-  std::vector<const db::StoredTrial*> finalists;
-  for (const std::size_t i :
-       choose_finalists(trials, static_cast<std::size_t>(verify.finalists), session_.spec.run.process_sd)) {
-    finalists.push_back(&trials[i]);
-  }
-  if (finalists.empty()) return std::nullopt;
-  const db::StoredTrial& champion = *finalists.front();
-  // Whether the default itself is the best is what the comparison with it will say, with more pairs than these.
-  std::erase_if(finalists, [&](const db::StoredTrial* each) { return each->id == baseline.id && each != &champion; });
-  const int rounds = fit_choice(finalists, baseline);
-  if (finalists.size() == 1 || champion.id == baseline.id) return champion;
-
-  const db::StoredTrial* const winner = fastest_of(finalists, baseline, rounds);
-  return winner == nullptr ? std::nullopt : std::optional(*winner);
-}
-
-const db::StoredTrial* Finals::fastest_of(const std::vector<const db::StoredTrial*>& finalists,
-                                          const db::StoredTrial& baseline, int rounds) {
-  const VerifySettings& verify = session_.spec.verify;
-  const db::StoredTrial& champion = *finalists.front();
-  std::vector<Comparing> comparisons;
-  std::vector<const db::StoredTrial*> challengers;
-  for (const db::StoredTrial* each : std::span(finalists).subspan(1)) {
-    auto comparing = Comparing::open(session_, champion, *each, kSelectRole);
-    if (session_.interruption.requested()) return nullptr;
-    if (!comparing) continue;
-    comparisons.push_back(std::move(*comparing));
-    challengers.push_back(each);
-  }
-  if (challengers.empty()) return &champion;
-  session_.observer.choosing(std::ssize(challengers) + 1);
-  auto driver = PairDriver::open(pointers_to(comparisons),
-                                 {.pairs = rounds, .most_pairs = rounds, .margin_percent = verify.margin_percent},
-                                 session_.spec.strategy.seed);
-  const Pace best = pace_of(session_.spec, champion);
-  // Its pairs choose, they report nothing.
-  const auto end =
-      driver.run({.time_for = while_time(forecast_pair(verify, best, best), fewest_pairs_time(baseline, champion)),
-                  .keep_verdicts = false});
-  if (end == PairsEnd::Interrupted || session_.interruption.requested()) return nullptr;
-
-  const auto changes_of = [&](const db::StoredTrial& trial) {
-    return changes_between(baseline.trial.configuration, trial.trial.configuration).size();
-  };
-  std::vector<const db::StoredTrial*> known = {&champion};
-  std::vector<Contender> contenders = {{.ratios = {}, .changes = changes_of(champion)}};
-  for (std::size_t i = 0; i < challengers.size(); ++i) {
-    const measure::ComparisonMember& member = driver.comparison().members()[i];
-    if (member.state == measure::MemberState::Failed || member.log_ratios.empty()) continue;
-    known.push_back(challengers[i]);
-    contenders.push_back({.ratios = member.log_ratios, .changes = changes_of(*challengers[i])});
-  }
-  const db::StoredTrial& winner = *known[choose_winner(contenders, verify.margin_percent)];
-  session_.observer.chosen(winner.trial);
-  return &winner;
+  const auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.process_sd);
+  const auto first = choose_finalists(trials, beliefs, 1);
+  const auto smallest = session_.store.best(session_.campaign);
+  if (first.empty() || !smallest) return std::nullopt;
+  // Where the default is believed to be the fastest, and is not by its estimate, fresh pairs will say.
+  const db::StoredTrial& fastest = first.front().changes > 0 ? trials[first.front().trial] : *smallest;
+  const int pairs = pairs_to_choose(fastest, baseline);
+  // Each takes part in two pairs on average, or they tell nothing.
+  const auto most = static_cast<std::size_t>(std::min(verify.finalists, pairs));
+  const auto finalists = choose_finalists(trials, beliefs, most);
+  if (finalists.size() < 2) return fastest;
+  FinalistRace race(session_, trials, finalists);
+  const auto after = fewest_pairs_time(baseline, fastest);
+  const auto winner = race.run(pairs, [&](const auto& one, const auto& other, std::chrono::nanoseconds pair) {
+    const auto forecast = forecast_pair(verify, pace_of(session_.spec, one), pace_of(session_.spec, other));
+    return time_for(std::max(forecast, pair) + after);
+  });
+  return winner ? std::optional(trials[*winner]) : std::nullopt;
 }
 
 std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline, const db::StoredTrial& winner) {
@@ -254,15 +211,9 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
   if (!verify.simplify) return winner;
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   space::Lattice lattice(session_.spec.space);
-  search::model::LinearModel model(lattice, search::model::kForReports);
-  for (const db::StoredTrial& each : trials) {
-    const auto& estimate = each.trial.estimate;
-    const auto point = lattice.point_of(each.trial.configuration);
-    if (point && estimate && estimate->value > 0) model.tell(*point, std::log(estimate->value));
-  }
+  auto model = model_of_times(lattice, search::model::kForReports, trials);
   // A model of a handful of trials would guess, and each guess costs a trial and its pairs.
   if (model.size() < kFewestForModel) return winner;
-  model.fit();
   const auto predicted = [&](const space::Configuration& configuration) {
     const auto point = lattice.point_of(configuration);
     return point ? model.predict(*point).mean : std::numeric_limits<double>::infinity();
@@ -307,11 +258,12 @@ std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpl
   return trial;
 }
 
-std::optional<measure::ComparisonPolicy> Finals::fit_looks(std::chrono::nanoseconds pair,
+std::optional<measure::ComparisonPolicy> Finals::fit_looks(const measure::ComparisonPolicy& planned,
+                                                           std::chrono::nanoseconds pair,
                                                            std::chrono::nanoseconds training,
                                                            std::int64_t known) const {
   const VerifySettings& verify = session_.spec.verify;
-  if (!time_ || time_for(pair * std::max<std::int64_t>(0, verify.pairs - known) + training)) return verify;
+  if (!time_ || time_for(pair * std::max<std::int64_t>(0, verify.pairs - known) + training)) return planned;
   const auto left = std::max(time_->end - session_.clock.steady(), std::chrono::nanoseconds{0});
   const auto fitting = [&](std::chrono::nanoseconds time) {
     const std::int64_t more = pair > std::chrono::nanoseconds{0} ? time / pair : verify.pairs;
@@ -329,7 +281,11 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
   Comparing& comparing = *opened;
   const auto training = forecast_epochs(baseline, candidate);
   const auto expected = expected_pair(baseline, candidate);
-  const auto policy = fit_looks(expected, training, comparing.pairs());
+  // What trials took, not what pairs took by now: looks are planned once.
+  const auto forecast =
+      forecast_pair(session_.spec.verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate));
+  const auto planned = planned_pairs(session_.spec.verify, session_.spec.budget.wall, forecast);
+  const auto policy = fit_looks(planned, expected, training, comparing.pairs());
   if (!policy) {
     give_up_verdict(candidate, expected);
     return true;

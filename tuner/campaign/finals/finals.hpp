@@ -9,10 +9,10 @@
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
 /// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
 /// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER
-/// and SAME are all open and time is left, after some more, up to `verify.most_pairs`. Where there is no time for
-/// `verify.pairs`, one look is planned after as many as there is time for; where these are fewer than fewest_pairs(),
-/// none is measured, and the time goes back to the search. Nothing is begun that is forecast to end later than the
-/// budget and kOverrunShare of it allow (pacing.hpp).
+/// and SAME are all open and time is left, after some more, up to `verify.most_pairs` or as many as the time allows
+/// (planned_pairs()). Where there is no time for `verify.pairs`, one look is planned after as many as there is time
+/// for; where these are fewer than fewest_pairs(), none is measured, and the time goes back to the search. Nothing is
+/// begun that is forecast to end later than the budget and kOverrunShare of it allow (pacing.hpp).
 
 #include <chrono>
 #include <cstdint>
@@ -68,19 +68,18 @@ class Finals {
   [[nodiscard]] bool is_time_for_verdict(const db::StoredTrial& baseline);
   /// Says and remembers that there will be none of the trial.
   void give_up_verdict(const db::StoredTrial& candidate, std::chrono::nanoseconds pair);
-  /// Looks for as many pairs as there is time for, of which so many are known. Empty: not for the fewest.
-  [[nodiscard]] std::optional<measure::ComparisonPolicy> fit_looks(std::chrono::nanoseconds pair,
+  /// The planned looks, or one for as many pairs as there is time for, of which so many are known. Empty: not for the
+  /// fewest.
+  [[nodiscard]] std::optional<measure::ComparisonPolicy> fit_looks(const measure::ComparisonPolicy& planned,
+                                                                   std::chrono::nanoseconds pair,
                                                                    std::chrono::nanoseconds training,
                                                                    std::int64_t known) const;
   /// Whether another winner is looked for after so many that the gate refused; says why not.
   [[nodiscard]] bool may_choose(int refused, const db::StoredTrial& baseline);
   /// The winner among the finished trials; empty: interrupted, or none ended well.
   [[nodiscard]] std::optional<db::StoredTrial> choose(const db::StoredTrial& baseline);
-  /// By so many pairs of each finalist with the first one; null: interrupted. The winner is one of them.
-  [[nodiscard]] const db::StoredTrial* fastest_of(const std::vector<const db::StoredTrial*>& finalists,
-                                                  const db::StoredTrial& baseline, int rounds);
-  /// Leaves out the last finalists, and gives the rounds of pairs for the others, as time allows.
-  [[nodiscard]] int fit_choice(std::vector<const db::StoredTrial*>& finalists, const db::StoredTrial& baseline) const;
+  /// The largest number of pairs by which the winner is chosen, as time allows.
+  [[nodiscard]] int pairs_to_choose(const db::StoredTrial& fastest, const db::StoredTrial& baseline) const;
   /// The winner, or one with fewer changes that is as fast; empty: interrupted.
   [[nodiscard]] std::optional<db::StoredTrial> simplest(const db::StoredTrial& baseline, const db::StoredTrial& winner);
   /// Empty: it cannot be measured, or is slower; or interrupted, or out of time, of which so much is kept.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -57,9 +58,15 @@ bool TargetFinals::run() {
 
 TargetFinals::End TargetFinals::judge_best(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
-  const auto best = choose_finalists(trials, 1, session_.spec.run.process_sd);
-  if (best.empty()) return End::Done;
-  const db::StoredTrial& winner = trials[best.front()];
+  // By its estimate: it is composed of a curve too, of which the model of times knows nothing.
+  const auto ended_well = [](const db::StoredTrial& each) {
+    return each.trial.outcome == space::Outcome::Ok && each.trial.estimate;
+  };
+  const auto best = std::ranges::min_element(trials, {}, [&](const db::StoredTrial& each) {
+    return ended_well(each) ? each.trial.estimate->value : std::numeric_limits<double>::infinity();
+  });
+  if (best == trials.end() || !ended_well(*best)) return End::Done;
+  const db::StoredTrial& winner = *best;
   if (winner.id == baseline.id) return End::Done;
   if (!curves_.known().standing_of(winner.trial.configuration).own) {
     // What others let expect chose it: its own curve may say something else.

@@ -86,9 +86,9 @@ bool default_fits_half(const CampaignSpec& spec, std::size_t cpus) {
   return count != nullptr && *count <= static_cast<std::int64_t>(cpus / 2);
 }
 
-NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, int repeats, const NoiseWishes& wishes) {
+NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, const NoiseWishes& wishes) {
   assert(!floor.rows.empty());
-  NoisePlan plan{.verify = verify, .repeats = repeats, .process_sd = process_sd_of(floor)};
+  NoisePlan plan{.verify = verify, .process_sd = process_sd_of(floor)};
   plan.verify.known_costs.clear();
   for (const NoiseRow& each : floor.rows)
     plan.verify.known_costs.push_back({.method = each.method, .estimator = each.estimator, .cost = cost_of(each)});
@@ -120,10 +120,10 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
         {verify.most_pairs, plan.verify.pairs, std::min(needed(std::max(verify.margin_percent, 0.1)), affordable)});
   }
   plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
+  plan.verify.most_pairs_given = true;
   const double least = measure::resolution_percent(sd, plan.verify.most_pairs);
   if (is_open("margin_percent") && least > verify.margin_percent)
     plan.verify.margin_percent = std::min(50.0, std::ceil(least * 10) / 10);
-  if (is_open("repeats") && plan.process_sd > kSmallProcessSd) plan.repeats = std::max(repeats, kContenderRuns);
   plan.resolution_percent = measure::resolution_percent(sd, plan.verify.pairs);
 
   plan.sentence =
@@ -133,7 +133,6 @@ NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, i
                                : "1 % cannot be resolved here";
   plan.sentence += fmt::format(". So: up to {} pairs, and closer than {:g} % is the same", plan.verify.most_pairs,
                                plan.verify.margin_percent);
-  if (plan.repeats > 1) plan.sentence += fmt::format("; a contender runs up to {} times", plan.repeats);
   return plan;
 }
 
@@ -143,23 +142,22 @@ void keep_plan(const nlohmann::json& stored, CampaignSpec& spec) {
   if (!planned) return;  // it began without a plan, and goes on so
   const CampaignSections then = sections_of(stored);
   const auto fixed = fixed_by_file(spec.document);
-  NoisePlan plan{.verify = spec.verify, .repeats = spec.run.repeats};
+  NoisePlan plan{.verify = spec.verify};
   const auto keep = [&](const char* key, const auto& began_with, auto& target) {
     if (!fixed.contains(key)) target = began_with;
   };
   keep("pairs", then.verify.pairs, plan.verify.pairs);
   keep("most_pairs", then.verify.most_pairs, plan.verify.most_pairs);
   plan.verify.most_pairs = std::max(plan.verify.most_pairs, plan.verify.pairs);
+  plan.verify.most_pairs_given = true;
   keep("margin_percent", then.verify.margin_percent, plan.verify.margin_percent);
   keep("method", then.verify.method, plan.verify.method);
   keep("estimator", then.verify.estimator, plan.verify.estimator);
-  if (written.contains("repeats")) keep("repeats", then.run.repeats, plan.repeats);
   apply_plan(plan, spec);
 }
 
 void apply_plan(const NoisePlan& plan, CampaignSpec& spec) {
   spec.verify = plan.verify;
-  spec.run.repeats = plan.repeats;
   if (plan.process_sd > 0) spec.run.process_sd = plan.process_sd;
   nlohmann::json& verify = spec.document["verify"];
   if (!verify.is_object()) verify = nlohmann::json::object();
@@ -168,17 +166,12 @@ void apply_plan(const NoisePlan& plan, CampaignSpec& spec) {
   verify["pairs"] = plan.verify.pairs;
   verify["most_pairs"] = plan.verify.most_pairs;
   verify["margin_percent"] = plan.verify.margin_percent;
-  nlohmann::json& run = spec.document["run"];
-  if (!run.is_object()) run = nlohmann::json::object();
-  run["repeats"] = plan.repeats;
 }
 
 std::set<std::string, std::less<>> fixed_by_file(const nlohmann::json& document) {
   std::set<std::string, std::less<>> fixed;
   if (const auto verify = document.find("verify"); verify != document.end() && verify->is_object())
     for (const auto& [key, value] : verify->items()) fixed.insert(key);
-  if (const auto run = document.find("run"); run != document.end() && run->is_object() && run->contains("repeats"))
-    fixed.insert("repeats");
   return fixed;
 }
 

@@ -22,20 +22,15 @@ namespace nocturne::tuner {
 
 /// Share of a campaign's time that pairs of the winner and the default may take at most, where noise asks for many.
 inline constexpr double kMostShareOfPairs = 0.25;
-/// Runs of a contender, where processes are known to have between-process spread.
-inline constexpr int kContenderRuns = 3;
-/// Below this between-process spread (sd of the log of a process) one run says what there is to say.
-inline constexpr double kSmallProcessSd = 0.005;
 
 struct NoiseWishes {
-  std::set<std::string, std::less<>> fixed{};  ///< keys of /verify that the file itself gives; and "repeats" of /run
-  bool default_fits_half = false;              ///< so a duet of the winner and the default may be possible
+  std::set<std::string, std::less<>> fixed{};        ///< keys of /verify that the file itself gives
+  bool default_fits_half = false;                    ///< so a duet of the winner and the default may be possible
   std::optional<std::chrono::nanoseconds> length{};  ///< time the campaign has; empty: not bounded
 };
 
 struct NoisePlan {
   VerifySettings verify{};        ///< as the campaign shall compare
-  int repeats = 1;                ///< runs of a trial that may be the best
   double process_sd = 0;          ///< sd of the log of a process, from pairs one after the other; 0: not known
   double resolution_percent = 0;  ///< what `verify.pairs` pairs resolve
   std::optional<int> wanted{};    ///< pairs that resolve 1 %; empty: more than a million
@@ -47,8 +42,7 @@ struct NoisePlan {
 [[nodiscard]] bool default_fits_half(const CampaignSpec& spec, std::size_t cpus);
 
 /// REQUIRES: floor.rows is not empty.
-[[nodiscard]] NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, int repeats,
-                                      const NoiseWishes& wishes);
+[[nodiscard]] NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, const NoiseWishes& wishes);
 
 /// "40 minutes", "2.5 hours".
 [[nodiscard]] std::string cost_text(double seconds);
@@ -60,7 +54,7 @@ void apply_plan(const NoisePlan& plan, CampaignSpec& spec);
 /// the database. A plan made anew may differ, for the time that is left does; looks are planned once.
 void keep_plan(const nlohmann::json& stored, CampaignSpec& spec);
 
-/// What the file itself says of how it compares.
+/// What the file itself says of how it compares: keys of /verify.
 [[nodiscard]] std::set<std::string, std::less<>> fixed_by_file(const nlohmann::json& document);
 
 }  // namespace nocturne::tuner

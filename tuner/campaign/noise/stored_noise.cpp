@@ -74,7 +74,7 @@ void measure_as_noise_says(const db::Store& store, CampaignSpec& spec, const spa
   const auto known = known_noise(store, spec, fingerprint);
   if (!known.floor) return;
   const NoisePlan plan =
-      plan_by_noise(*known.floor, spec.verify, spec.run.repeats,
+      plan_by_noise(*known.floor, spec.verify,
                     {.fixed = fixed_by_file(spec.document), .default_fits_half = default_fits_half(spec, cpus)});
   spec.verify.method = plan.verify.method;
   spec.verify.estimator = plan.verify.estimator;

@@ -37,7 +37,7 @@ void say_noise(const Context& context, const std::string& sentence) {
 
 tuner::NoisePlan plan_for(const tuner::CampaignSpec& spec, const tuner::Executor& executor,
                           const tuner::NoiseFloor& floor, const Length& length) {
-  return tuner::plan_by_noise(floor, spec.verify, spec.run.repeats,
+  return tuner::plan_by_noise(floor, spec.verify,
                               {.fixed = tuner::fixed_by_file(spec.document),
                                .default_fits_half = tuner::default_fits_half(spec, executor.cpus().size()),
                                .length = length});
@@ -77,11 +77,13 @@ void measure_noise_first(MeasurementContext& measuring, tuner::CampaignSpec& spe
 /// Nothing is known, and nothing is measured first: how it compares, and how more can be known.
 void say_unknown(const Context& context, const tuner::CampaignSpec& spec) {
   const tuner::VerifySettings& verify = spec.verify;
-  say_noise(context,
-            fmt::format("how far equal runs differ here is not known, so the best is compared with the default in {} "
-                        "to {} pairs of runs, and closer than {:g} % is the same; '{}' measures it in 3 minutes, once",
-                        verify.pairs, verify.most_pairs, verify.margin_percent,
-                        tuner::command_text("noise", spec.file.empty() ? "FILE" : tuner::file_word(spec.file))));
+  say_noise(
+      context,
+      fmt::format("how far equal runs differ here is not known, so the best is compared with the default in {} "
+                  "to {} pairs of runs{}, and closer than {:g} % is the same; '{}' measures it in 3 minutes, once",
+                  verify.pairs, verify.most_pairs, verify.most_pairs_given ? "" : ", or more where time is left",
+                  verify.margin_percent,
+                  tuner::command_text("noise", spec.file.empty() ? "FILE" : tuner::file_word(spec.file))));
 }
 
 }  // namespace

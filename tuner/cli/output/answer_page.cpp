@@ -255,6 +255,16 @@ nlohmann::json judged_learning_json(const tuner::Answer& answer) {
   return {{"verdict", measure::to_text(answer.learning->learning)}, {"why", answer.learning->sentence}};
 }
 
+void print_price(const Context& context, const tuner::Price& price) {
+  std::string text = fmt::format("{} processes for the search", price.search);
+  for (const auto& [count, what] : {std::pair{price.choice, "to choose"},
+                                    {price.verdict, "for the gain"},
+                                    {price.gate, "to see whether they train rightly"}}) {
+    if (count > 0) text += fmt::format(", {} {}", count, what);
+  }
+  print_line(context, "Price", text);
+}
+
 constexpr std::size_t kFailureGroups = 3;        // lines of reasons: the page is one screen
 constexpr std::size_t kFailureNumbers = 4;       // of a group's trials
 constexpr std::size_t kFailureReasonWidth = 90;  // characters
@@ -359,6 +369,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   if (answer.ranking && std::ranges::count_if(answer.ranking->levels, trained_any) > 1)
     print_ranking(context, campaign, *answer.ranking);
   print_failures(context, answer);
+  print_price(context, answer.price);
 }
 
 nlohmann::json answer_json(const tuner::Answer& answer) {
@@ -395,7 +406,12 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
       {"accuracy", learning_json(answer)},
       {"learning", judged_learning_json(answer)},
       {"changes", nlohmann::json::array()},
-      {"outcomes", nlohmann::json::object()}};
+      {"outcomes", nlohmann::json::object()},
+      {"processes",
+       {{"search", answer.price.search},
+        {"choice", answer.price.choice},
+        {"verdict", answer.price.verdict},
+        {"gate", answer.price.gate}}}};
   if (answer.verdict) {
     json["gain"] = {{"verdict", answer.verdict->verdict},
                     {"percent", tuner::gain_percent(answer.verdict->log_ratio_mean)},

@@ -78,7 +78,7 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
       "  {\"schema\": \"order\", \"version\": 1, \"document\": DOCUMENT,\n"
       "   \"process_sd\": 0.05, \"cpus\": [], \"runs_folder\": \"\",\n"
       "   \"trial\": {\"number\": 0, \"configuration\": {\"batch\": 128},\n"
-      "             \"purpose\": \"search\", \"incumbent\": null}}\n"
+      "             \"purpose\": \"search\", \"incumbent\": null, \"expected\": null}}\n"
       "\n"
       "Examples:\n"
       "  nocturne execute order.json > answer.json\n"

@@ -1,0 +1,79 @@
+#include "tuner/campaign/finals/finalist_race.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tuner/executor/pair_driver.hpp"
+
+namespace nocturne::tuner {
+
+FinalistRace::FinalistRace(const Session& session, std::span<const db::StoredTrial> trials,
+                           std::span<const Finalist> finalists)
+    : session_(session) {
+  for (const Finalist& each : finalists) {
+    if (session.interruption.requested()) return;
+    auto side = prepared_side(session, trials[each.trial]);
+    if (!side) continue;
+    finalists_.push_back(each);
+    sides_.push_back(*std::move(side));
+  }
+}
+
+std::optional<std::size_t> FinalistRace::entrant_of(const space::Configuration& configuration) const {
+  const auto side = std::ranges::find(sides_, configuration, &ComparedSide::configuration);
+  return side == sides_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(side - sides_.begin()));
+}
+
+Comparing& FinalistRace::pairs_of(const measure::RacePair& pair) {
+  const std::pair key(pair.first, pair.second);
+  auto series = series_.find(key);
+  if (series == series_.end()) {
+    auto opened = Comparing::open(session_, sides_[pair.second], sides_[pair.first], kSelectRole);
+    series = series_.emplace(key, std::move(opened)).first;
+  }
+  return series->second;
+}
+
+std::vector<measure::RaceAnswer> FinalistRace::known_pairs() {
+  std::vector<measure::RaceAnswer> known;
+  for (const db::StoredComparison& stored : session_.store.comparisons(session_.campaign)) {
+    if (stored.record.role != kSelectRole || stored.pairs.empty()) continue;
+    const auto first = entrant_of(stored.record.candidate), second = entrant_of(stored.record.baseline);
+    if (!first || !second) continue;
+    const measure::RacePair pair{.first = *first, .second = *second};
+    for (const double ratio : pairs_of(pair).log_ratios()) known.push_back({.pair = pair, .log_ratio = ratio});
+  }
+  return known;
+}
+
+std::chrono::nanoseconds FinalistRace::mean_pair_time() const {
+  std::chrono::nanoseconds sum{};
+  std::int64_t measured = 0;
+  for (const auto& [pair, series] : series_) {
+    sum += series.pair_time() * series.measured();
+    measured += series.measured();
+  }
+  return measured > 0 ? sum / measured : sum;
+}
+
+std::optional<std::size_t> FinalistRace::run(int most_pairs, const TimeFor& time_for) {
+  if (finalists_.empty() || session_.interruption.requested()) return std::nullopt;
+  if (finalists_.size() == 1) return finalists_.front().trial;
+  const double margin = session_.spec.verify.margin_percent;
+  auto race = race_between(finalists_, margin, most_pairs, session_.spec.strategy.seed, known_pairs());
+  const bool goes_on = race.next().has_value();
+  if (goes_on) session_.observer.choosing(std::ssize(finalists_));
+  const auto is_time = [&](const measure::RacePair& pair) {
+    return time_for(sides_[pair.first].trial, sides_[pair.second].trial, mean_pair_time());
+  };
+  const auto end =
+      run_race(race, {.pairs_of = [this](const measure::RacePair& pair) -> PairSeries& { return pairs_of(pair); },
+                      .time_for = is_time,
+                      .most_pairs = most_pairs});
+  if (end == PairsEnd::Interrupted || session_.interruption.requested()) return std::nullopt;
+  const std::size_t winner = winner_of(race, finalists_, margin);
+  if (goes_on) session_.observer.chosen(sides_[winner].trial.trial);
+  return finalists_[winner].trial;
+}
+
+}  // namespace nocturne::tuner

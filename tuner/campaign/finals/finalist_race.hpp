@@ -1,0 +1,51 @@
+#pragma once
+
+/// Finalists measured against each other, any two of them as a pair (role select), until one of them is the winner or
+/// time or pairs are used. What an earlier session measured counts.
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "db/store.hpp"
+#include "measure/comparison/race.hpp"
+#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/session.hpp"
+
+namespace nocturne::tuner {
+
+/// Not thread-safe. One instance for one choice.
+class FinalistRace {
+ public:
+  /// Whether a pair of these two may be begun; the time is the mean of the pairs measured so far, zero: none yet.
+  using TimeFor =
+      std::function<bool(const db::StoredTrial& one, const db::StoredTrial& other, std::chrono::nanoseconds pair)>;
+
+  /// Prepares the finalists; one that cannot be prepared takes no part. Session and trials outlive it. Throws as
+  /// prepared_side() does.
+  FinalistRace(const Session& session, std::span<const db::StoredTrial> trials, std::span<const Finalist> finalists);
+
+  /// The winner's place among the trials. Empty: interrupted, or nobody could be prepared. Blocks.
+  [[nodiscard]] std::optional<std::size_t> run(int most_pairs, const TimeFor& time_for);
+
+ private:
+  /// Those of earlier sessions, and of an earlier choice in this one.
+  [[nodiscard]] std::vector<measure::RaceAnswer> known_pairs();
+  /// As measure::RacePair has it: the first is the candidate.
+  [[nodiscard]] Comparing& pairs_of(const measure::RacePair& pair);
+  [[nodiscard]] std::optional<std::size_t> entrant_of(const space::Configuration& configuration) const;
+  [[nodiscard]] std::chrono::nanoseconds mean_pair_time() const;
+
+  const Session& session_;
+  std::vector<Finalist> finalists_;  ///< who takes part
+  std::vector<ComparedSide> sides_;  ///< of each
+  std::map<std::pair<std::size_t, std::size_t>, Comparing> series_;
+};
+
+}  // namespace nocturne::tuner
