@@ -97,7 +97,7 @@ class _Finder(object):
 def _wanted(environment):
     if environment.get("NOCTURNE_DISABLE") == "1":
         return False
-    named = ("NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING")
+    named = ("NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING", "NOCTURNE_WATCH")
     return any(environment.get(name) for name in named) or any(name.startswith("NOCTURNE_LEVER_") for name in environment)
 
 

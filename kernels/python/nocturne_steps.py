@@ -22,8 +22,9 @@ The end. Nocturne tells how many steps it wants; when they are done, step() rais
 blocks and exit handlers run and the rest of the training does not. A script that catches that and trains on is ended at
 its next step by os._exit(0). In the turns of a comparison step() waits until it is this process's turn.
 
-Environment, set by Nocturne: NOCTURNE_STEPS_EVENTS (file that lines are appended to; not set: do nothing), _PID_FILE (made
-by the first process that imports this; others, such as a loader's, are silent), _BEGAN_NS, _LIMIT, _PER_SAMPLE, _TURNS.
+Environment, set by Nocturne: NOCTURNE_STEPS_EVENTS (file that lines are appended to; not set: do nothing; removed: no more),
+_PID_FILE (made by the first process that imports this; others, such as a loader's, are silent), _BEGAN_NS, _LIMIT, _PER_SAMPLE,
+_TURNS.
 """
 
 import contextlib
@@ -47,6 +48,7 @@ class _Recorder(object):
         self.turns_path = environment.get("NOCTURNE_STEPS_TURNS")
         self.turns = None
         self.room = 0 if self.turns_path else self.limit or float("inf")  # steps until a turn's end or the limit
+        self.endless = self.room > self.limit
         self.steps = -1          # behind the first; -1: the first has not ended
         self.dropped = 0         # steps to come that are not timed
         self.open_phases = []
@@ -141,9 +143,16 @@ class _Recorder(object):
             self.restart()
 
     def sample(self, loss):
+        if self.endless and not os.fstat(self.file).st_nlink:  # who watched a deployment has seen enough
+            self.fall_silent()
+            return
         value = _number(loss)  # before the clock is read: a loss on a device is there only when the step has ended
         wall, cpu = self.spent()
         self.tell(self.steps - self.pending + 1, self.pending, wall, cpu, self.spent_on, value)
+
+    def fall_silent(self):
+        global _recorder
+        _recorder = None
 
     def tell(self, first_step, steps, wall, cpu, spent_on, loss, **more):
         """Writes a sample, in seconds. `more`: further fields of its event, in nanoseconds."""

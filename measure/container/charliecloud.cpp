@@ -15,6 +15,9 @@
 namespace nocturne::measure {
 namespace {
 
+constexpr ImageForm kCharliecloudForms[] = {
+    {"squashfs", "sqfs", "one compressed file, mounted by ch-run itself through squashfuse"}};
+
 constexpr const char* kPathInside = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // Whether this user may make user namespaces: tried, for kernels and distributions forbid it in different ways.
@@ -47,6 +50,21 @@ class Charliecloud final : public ContainerRuntime {
     return ask_tool({"env", "USER=nobody", "ch-run", "--version"}, std::chrono::seconds(5)).value_or("");
   }
 
+  [[nodiscard]] std::span<const ImageForm> forms() const override { return kCharliecloudForms; }
+
+  [[nodiscard]] std::string form_obstacle(std::string_view) const override {
+    if (!find_tool("mksquashfs")) return "mksquashfs is not installed: apt-get install squashfs-tools";
+    // Its list of features does not name it; its help has an option for it.
+    const auto help = ask_tool({"env", "USER=nobody", "ch-run", "--help"}, std::chrono::seconds(5));
+    if (!help || !help->contains("SquashFS")) return "this ch-run was built without squashfuse";
+    return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> form_command(const std::filesystem::path& root,
+                                                      const std::filesystem::path& file) const override {
+    return {"mksquashfs", root.string(), file.string(), "-noappend", "-no-progress", "-quiet"};
+  }
+
   [[nodiscard]] std::expected<ContainerCommand, std::string> command(const ContainerImage& image,
                                                                      const ContainerOrder& order) const override {
     if (auto problem = problem_of(order, ":")) return std::unexpected(std::move(*problem));
@@ -64,7 +82,7 @@ class Charliecloud final : public ContainerRuntime {
     for (const ContainerMount& mount : least_mounts(order.mounts))
       if (!lies_in(mount.path, shared_folder())) words.push_back("--bind=" + mount.path.string());
     words.push_back("--cd=" + order.folder.string());
-    words.insert(words.end(), {image.root.string(), "--"});
+    words.insert(words.end(), {(image.file.empty() ? image.root : image.file).string(), "--"});
     words.insert(words.end(), order.argv.begin(), order.argv.end());
     return command;
   }

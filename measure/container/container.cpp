@@ -18,6 +18,13 @@ std::vector<std::string> ContainerRuntime::import_command(const std::filesystem:
 std::vector<std::string> ContainerRuntime::identify_command(const std::string&) const {
   return {};
 }
+std::string ContainerRuntime::form_obstacle(std::string_view) const {
+  return {};
+}
+std::vector<std::string> ContainerRuntime::form_command(const std::filesystem::path&,
+                                                        const std::filesystem::path&) const {
+  return {};
+}
 std::vector<std::string> ContainerRuntime::list_command() const {
   return {};
 }

@@ -24,11 +24,21 @@ namespace nocturne::measure {
 
 /// What stands on disk and can be run: a root file system's folder, or an image in a runtime's own storage.
 struct ContainerImage {
-  std::string name;            ///< name of the image's recipe: "debian-12"
-  std::string digest;          ///< "sha256:…" of the image, or of the root file system's manifest
-  std::filesystem::path root;  ///< folder; empty where there is none (it was pulled or built by the runtime)
-  std::string reference;       ///< name in the runtime's storage, by digest; empty if the runtime runs folders
+  std::string name;              ///< name of the image's recipe: "debian-12"
+  std::string digest;            ///< "sha256:…" of the image, or of the root file system's manifest
+  std::filesystem::path root;    ///< folder; empty where there is none (it was pulled or built by the runtime)
+  std::string reference;         ///< name in the runtime's storage, by digest; empty if the runtime runs folders
+  std::string form{};            ///< ImageForm::name; empty: the folder itself
+  std::filesystem::path file{};  ///< made of the folder in that form; empty: the folder itself
 };
+
+/// Another form of the same image than its folder, for a runtime that runs folders.
+struct ImageForm {
+  std::string_view name;       ///< value of `image_form`
+  std::string_view extension;  ///< of its file, without the dot
+  std::string_view explanation;
+};
+inline constexpr std::string_view kFolderForm = "folder";
 
 struct ContainerMount {
   std::filesystem::path path;  ///< same inside and outside, absolute
@@ -79,6 +89,13 @@ class ContainerRuntime {
   [[nodiscard]] virtual bool makes_mount_points() const { return true; }
   /// A folder of the host that is inside already, and into which nothing can be mounted; empty: there is none.
   [[nodiscard]] virtual std::string_view shared_folder() const { return {}; }
+  /// Files it can run beside a folder. Empty: none, or it keeps images.
+  [[nodiscard]] virtual std::span<const ImageForm> forms() const { return {}; }
+  /// Why such a file cannot be made or run here, a sentence; empty: it can. Starts programs.
+  [[nodiscard]] virtual std::string form_obstacle(std::string_view form) const;
+  /// Makes the file of a root file system. REQUIRES: it has forms.
+  [[nodiscard]] virtual std::vector<std::string> form_command(const std::filesystem::path& root,
+                                                              const std::filesystem::path& file) const;
   /// Pulls or builds a `reference` or `file` recipe: into `folder`/root, or under `tag` into its own storage. The
   /// programs may use `folder`.
   [[nodiscard]] virtual std::expected<ImageSteps, std::string> acquire(const ImageRecipe& recipe,

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "measure/artifact/lock.hpp"
+#include "measure/container/image_form.hpp"
 #include "measure/container/image_steps.hpp"
 #include "space/digest.hpp"
 #include "space/file_contents.hpp"
@@ -71,6 +72,18 @@ std::expected<void, ImageFailure> unpack_for(const ContainerRuntime& runtime, co
   return {};
 }
 
+/// The image's id in the runtime's storage: imported from its root where it has one, else pulled or built.
+std::expected<std::string, ImageFailure> stored_in(const ContainerRuntime& runtime, const ImageRecipe& recipe,
+                                                   const fs::path& root, const fs::path& folder,
+                                                   ImageSession& session) {
+  if (auto id = kept_by(runtime, folder, session)) return *id;
+  const std::string name = folder_name(recipe);
+  auto made =
+      root.empty() ? session.acquire(recipe, runtime, folder, name) : session.import_root(root, runtime, folder, name);
+  if (made) write_json(folder / (std::string(runtime.name()) + ".json"), {{"reference", *made}});
+  return made;
+}
+
 }  // namespace
 
 ImageStore::ImageStore(const fs::path& root) {
@@ -111,6 +124,12 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
     const bool has_root = recipe.kind == ImageKind::Debootstrap || recipe.kind == ImageKind::Folder;
     if (has_root) image.root = base;
 
+    if (runtime.keeps_images() && options.form != kFolderForm) {
+      return std::unexpected(ImageFailure{
+          .reason =
+              fmt::format("{} keeps images in a form of its own, so there is no {}", runtime.name(), options.form),
+          .unsupported = true});
+    }
     if (!runtime.keeps_images()) {
       if (!has_root) {
         if (auto done = unpack_for(runtime, recipe, folder, session); !done)
@@ -118,16 +137,12 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
         image.root = folder / runtime.name() / "root";
       }
       if (image.digest.empty()) image.digest = digest_of_files(image.root);
+      if (auto taken = take_form(runtime, options.form, folder, image); !taken)
+        return std::unexpected(ImageFailure{.reason = std::move(taken.error()), .unsupported = true});
       return image;
     }
-    auto id = kept_by(runtime, folder, session);
-    if (!id) {
-      auto made =
-          has_root ? session.import_root(base, runtime, folder, name) : session.acquire(recipe, runtime, folder, name);
-      if (!made) return std::unexpected(std::move(made.error()));
-      id = *made;
-      write_json(folder / (std::string(runtime.name()) + ".json"), {{"reference", *id}});
-    }
+    const auto id = stored_in(runtime, recipe, image.root, folder, session);
+    if (!id) return std::unexpected(id.error());
     image.reference = *id;
     if (image.digest.empty()) image.digest = *id;
     return image;
@@ -215,11 +230,13 @@ std::string digest_of_files(const fs::path& root) {
   return "sha256:" + digest.finish();
 }
 
-std::expected<void, std::string> make_mount_points(const fs::path& root, const std::vector<ContainerMount>& mounts) {
+std::expected<bool, std::string> make_mount_points(const fs::path& root, const std::vector<ContainerMount>& mounts) {
+  bool grown = false;
   for (const ContainerMount& mount : mounts) {
     const fs::path place = root / mount.path.relative_path();
     std::error_code error;
     if (fs::exists(place, error)) continue;
+    grown = true;
     const bool is_file = fs::is_regular_file(mount.path, error);
     fs::create_directories(is_file ? place.parent_path() : place, error);
     if (!error && is_file && !std::ofstream(place, std::ios::app))
@@ -229,7 +246,7 @@ std::expected<void, std::string> make_mount_points(const fs::path& root, const s
                                          root.string(), error.message()));
     }
   }
-  return {};
+  return grown;
 }
 
 }  // namespace nocturne::measure

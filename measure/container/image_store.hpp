@@ -39,6 +39,7 @@ struct ImageFailure {
   std::string reason;    ///< one sentence with the remedy
   std::string log_tail;  ///< end of what the programs printed
   bool interrupted = false;
+  bool unsupported = false;  ///< the runtime has no such form of it, or not here
   bool no_room = false;      ///< the disk was full: no word about the image
   bool unreachable = false;  ///< the network was gone, or nobody answered: it may go right in some minutes
 };
@@ -46,6 +47,7 @@ struct ImageFailure {
 struct ImageOptions {
   std::chrono::seconds deadline{1800};             ///< time limit for making one image
   std::function<void(std::string_view)> progress;  ///< a line a step; may be empty
+  std::string form{kFolderForm};                   ///< image_form.hpp; its file is made when it is run
 };
 
 /// Several processes may use a folder at the same time; one instance is not thread-safe.
@@ -70,8 +72,9 @@ class ImageStore {
   std::filesystem::path root_;
 };
 
-/// Makes empty folders, and empty files for files, where mounts will be. The error is a sentence.
-[[nodiscard]] std::expected<void, std::string> make_mount_points(const std::filesystem::path& root,
+/// Makes empty folders, and empty files for files, where mounts will be; whether any was missing. The error is a
+/// sentence.
+[[nodiscard]] std::expected<bool, std::string> make_mount_points(const std::filesystem::path& root,
                                                                  const std::vector<ContainerMount>& mounts);
 
 /// "sha256:…" over names and versions of the packages installed in a Debian root file system; empty where there is no

@@ -31,18 +31,20 @@ std::optional<std::chrono::microseconds> read_stall(const std::filesystem::path&
   return std::chrono::microseconds(value);
 }
 
-// "cpu user nice system idle iowait irq softirq steal guest guest_nice" (proc_stat(5)); guest is part of user already.
-void read_ticks(const std::filesystem::path& path, LoadSnapshot& out) {
-  std::istringstream text(first_line_starting(path, "cpu "));
+// "cpu user nice system idle iowait irq softirq steal guest guest_nice" (proc_stat(5)), of one CPU "cpu0 user …"; guest
+// is part of user already.
+void add_ticks(const std::filesystem::path& path, const std::string& cpu, LoadSnapshot& out) {
+  std::istringstream text(first_line_starting(path, cpu + " "));
   std::string name;
   text >> name;
   std::array<std::int64_t, 8> ticks{};
   for (auto& value : ticks)
     if (!(text >> value)) return;
   const auto [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
-  out.busy_ticks = user + nice + system + irq + softirq;
-  out.steal_ticks = steal;
-  out.all_ticks = *out.busy_ticks + idle + iowait + steal;
+  const std::int64_t busy = user + nice + system + irq + softirq;
+  out.busy_ticks = out.busy_ticks.value_or(0) + busy;
+  out.steal_ticks = out.steal_ticks.value_or(0) + steal;
+  out.all_ticks = out.all_ticks.value_or(0) + busy + idle + iowait + steal;
 }
 
 std::optional<double> stalled_share(const std::optional<std::chrono::microseconds>& before,
@@ -55,7 +57,7 @@ std::optional<double> stalled_share(const std::optional<std::chrono::microsecond
 
 }  // namespace
 
-LoadSnapshot read_load(const std::filesystem::path& proc) {
+LoadSnapshot read_load(const std::filesystem::path& proc, std::span<const int> cpus) {
   LoadSnapshot snapshot;
   snapshot.at = std::chrono::steady_clock::now();
   double average = 0;
@@ -63,7 +65,8 @@ LoadSnapshot read_load(const std::filesystem::path& proc) {
   snapshot.cpu_stall = read_stall(proc / "pressure/cpu");
   snapshot.memory_stall = read_stall(proc / "pressure/memory");
   snapshot.io_stall = read_stall(proc / "pressure/io");
-  read_ticks(proc / "stat", snapshot);
+  if (cpus.empty()) add_ticks(proc / "stat", "cpu", snapshot);
+  for (const int cpu : cpus) add_ticks(proc / "stat", "cpu" + std::to_string(cpu), snapshot);
   return snapshot;
 }
 

@@ -47,6 +47,19 @@ TEST_CASE("load is the difference of two looks at /proc", "[load]") {
   CHECK(load_between(before, after, 100s, 100).other_cpu == 0.0);
 }
 
+TEST_CASE("load of some processors is that of their lines", "[load]") {
+  const test::TemporaryFolder proc;
+  std::ofstream(proc.path() / "stat") << "cpu  900 0 0 900 0 0 0 0 0 0\ncpu0 100 0 0 10 0 0 0 5 0 0\n"
+                                         "cpu1 200 0 0 20 0 0 0 0 0 0\ncpu10 400 0 0 40 0 0 0 0 0 0\n";
+  const std::vector<int> cpus = {0, 10};
+  const LoadSnapshot seen = read_load(proc.path(), cpus);
+  CHECK(seen.busy_ticks == 500);
+  CHECK(seen.steal_ticks == 5);
+  CHECK(seen.all_ticks == 555);
+  const std::vector<int> missing = {7};
+  CHECK_FALSE(read_load(proc.path(), missing).all_ticks);
+}
+
 TEST_CASE("a kernel that does not tell leaves fields empty", "[load]") {
   const test::TemporaryFolder empty;
   const LoadSnapshot nothing = read_load(empty.path());

@@ -1,6 +1,7 @@
 /// A worker for tests: trains nothing, and behaves as its mode says. `--mode NAME` or the configuration's "mode":
 ///
 ///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
+///   labour           the same in processor time, of which others can take some away
 ///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
 ///   us
 ///   hot              reports a device that lowered its clocks for heat in `thermal_percent` of its readings
@@ -142,11 +143,21 @@ class FakeWorker {
     return 20'000 + static_cast<std::int64_t>(fnv1a(request_.configuration.dump()) % 180'000);
   }
 
+  [[nodiscard]] static std::chrono::nanoseconds processor_time() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
   // Spins: a sleep would end late by as much as a step lasts.
   void spend(std::int64_t nanoseconds) {
     if (settings_.mode == "computed") return;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(nanoseconds);
-    while (std::chrono::steady_clock::now() < end) {
+    const bool labours = settings_.mode == "labour";
+    const auto now = [labours] {
+      return labours ? processor_time() : std::chrono::steady_clock::now().time_since_epoch();
+    };
+    const auto end = now() + std::chrono::nanoseconds(nanoseconds);
+    while (now() < end) {
     }
   }
 
@@ -190,8 +201,9 @@ class FakeWorker {
       std::int64_t wall = count * step_ns();
       if (settings_.mode != "computed") wall = (std::chrono::steady_clock::now() - begin).count();
       const double loss = settings_.mode == "not_finite" ? std::nan("") : 2.3 / static_cast<double>(next_step_);
+      const std::int64_t cpu = settings_.mode == "labour" ? count * step_ns() : wall;
       events_.sample(
-          {.first_step = next_step_, .steps = count, .wall_ns = wall, .cpu_ns = wall, .data_wait_ns = 0, .loss = loss});
+          {.first_step = next_step_, .steps = count, .wall_ns = wall, .cpu_ns = cpu, .data_wait_ns = 0, .loss = loss});
       next_step_ += count;
       steps -= count;
       await_file();

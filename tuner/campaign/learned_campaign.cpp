@@ -108,8 +108,8 @@ void fit_report(LearnedCampaign& learned) {
   if (heed_pairs(learned)) learned.report->fit();
 }
 
-/// Between-process sd, from pairs of equal processes that ran one after the other, on the machine as the campaign found
-/// it.
+}  // namespace
+
 double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign) {
   for (const db::NoiseFloorRecord& floor : store.noise_floors(noise_workload(workload_of(campaign.spec)))) {
     if (floor.fingerprint != campaign.fingerprint) continue;
@@ -118,6 +118,8 @@ double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign
   }
   return 0;
 }
+
+namespace {
 
 /// A forecast that leaves a factor of three open is none.
 const double kNotKnown = std::log(3.0);

@@ -52,6 +52,10 @@ inline constexpr std::size_t kPrunedDraws = 2000;
 [[nodiscard]] std::expected<std::unique_ptr<LearnedCampaign>, std::string> learn_from(
     const db::Store& store, const db::CampaignSummary& campaign);
 
+/// Between-process sd of ln, from pairs of equal processes that ran one after the other, on the machine as the campaign
+/// found it; 0: they were not measured.
+[[nodiscard]] double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign);
+
 /// What another `time` of searching is expected to gain. Empty: how long a trial takes is not known.
 struct ValueOfContinuing {
   std::chrono::seconds time{};

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/container/container.hpp"
+#include "measure/container/image_form.hpp"
 #include "space/digest.hpp"
 #include "space/facts_json.hpp"
 #include "tuner/campaign_file/checks.hpp"
@@ -32,8 +33,10 @@ const nlohmann::json& parsed_schema() {
 }  // namespace
 
 void add_containers(space::Facts& facts, const nlohmann::json& document) {
-  if (facts.find(kContainersFact) != nullptr || !document.dump().contains(kContainersFact)) return;
-  facts.set(kContainersFact, measure::available_containers());
+  const std::string text = document.dump();
+  const auto is_asked = [&](const char* fact) { return facts.find(fact) == nullptr && text.contains(fact); };
+  if (is_asked(kContainersFact)) facts.set(kContainersFact, measure::available_containers());
+  if (is_asked(kImageFormsFact)) facts.set(kImageFormsFact, measure::available_image_forms());
 }
 
 namespace {

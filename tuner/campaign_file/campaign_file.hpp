@@ -47,6 +47,8 @@ inline constexpr std::uint64_t kMostLearningValues = 16;
 
 /// The fact: usable values of `container`. Asking the runtimes takes half a second, so only who names it gets it.
 inline constexpr const char* kContainersFact = "machine.containers";
+/// Likewise those of `image_form`.
+inline constexpr const char* kImageFormsFact = "machine.image_forms";
 
 struct StrategyChoice {
   std::string name = "auto";  ///< a name of search's registry, or auto
@@ -190,7 +192,7 @@ struct CampaignSpec {
                                                                                const space::Facts& facts,
                                                                                const Frameworks* frameworks = nullptr);
 
-/// Adds machine.containers where the document names it and nobody has said it yet.
+/// Adds machine.containers, and machine.image_forms, where the document names it and nobody has said it yet.
 void add_containers(space::Facts& facts, const nlohmann::json& document);
 
 }  // namespace nocturne::tuner

@@ -56,6 +56,8 @@ struct Context {
   /// The user's own recipes of images: $XDG_CONFIG_HOME/nocturne/images, else ~/.config/nocturne/images.
   [[nodiscard]] std::filesystem::path image_recipes_folder() const;
   [[nodiscard]] std::filesystem::path profiles_folder() const { return data_folder() / "profiles"; }
+  /// What was seen of deployed trainings (tuner/deploy/deployment_log.hpp).
+  [[nodiscard]] std::filesystem::path deployments_folder() const { return data_folder() / "deployments"; }
   [[nodiscard]] std::filesystem::path environments_folder() const { return data_folder() / "environments"; }
   /// Caches of graph compilers, where a campaign wants them warm.
   [[nodiscard]] std::filesystem::path caches_folder() const { return data_folder() / "compile-caches"; }

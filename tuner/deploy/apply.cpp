@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -55,10 +56,13 @@ void check_cpus(const Profile& profile, const ApplyMachine& machine, bool force,
   }
 }
 
-/// Puts the module that pulls the profile's levers in front of Python.
-void use_module(const Profile& profile, ApplyPlan& plan) {
-  if (!has_own_command(profile) || !pulls_levers(profile)) return;
-  const std::filesystem::path module = tuner::find_installation().source_root / "kernels/inject";
+std::filesystem::path module_folder() {
+  return tuner::find_installation().source_root / "kernels/inject";
+}
+
+/// Puts the module that pulls the profile's levers, or sees the steps, in front of Python.
+void use_module(ApplyPlan& plan) {
+  const std::filesystem::path module = module_folder();
   if (::access((module / "sitecustomize.py").c_str(), R_OK) != 0) {
     plan.objections.push_back(fmt::format("the module {} cannot be read, without which the script trains unchanged: {}",
                                           module.string(), std::strerror(errno)));
@@ -82,7 +86,7 @@ ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, c
   }
   if (!profile.container) check_libraries(profile, plan);  // else the image may have them
   check_cpus(profile, machine, force, plan);
-  use_module(profile, plan);
+  if (has_own_command(profile) && pulls_levers(profile)) use_module(plan);
   return plan;
 }
 
@@ -109,10 +113,20 @@ ApplyPlan plan_training(const Profile& profile, const std::filesystem::path& fol
 }
 
 ApplyPlan plan_command(const Profile& profile, std::vector<std::string> command, const std::filesystem::path& folder,
-                       const ApplyMachine& machine, bool force) {
+                       const ApplyMachine& machine, bool force, const std::filesystem::path& watched) {
   ApplyPlan plan = plan_apply(profile, std::move(command), machine, force);
   plan.working_folder = folder;
-  if (profile.container) put_inside(*profile.container, {}, plan);
+  if (!watched.empty()) {
+    if (!pulls_levers(profile)) use_module(plan);
+    plan.set["NOCTURNE_STEPS_EVENTS"] = (watched / "events.jsonl").string();
+    plan.set["NOCTURNE_STEPS_PID_FILE"] = (watched / "steps.pid").string();
+    plan.set["NOCTURNE_STEPS_PER_SAMPLE"] = fmt::format("{}", profile.training.steps_per_sample);
+    // The clock that Python's time.monotonic() reads.
+    plan.set["NOCTURNE_STEPS_BEGAN_NS"] =
+        fmt::format("{}", std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  }
+  if (profile.container && watched.empty()) put_inside(*profile.container, {}, plan);
+  if (profile.container && !watched.empty()) put_inside(*profile.container, {module_folder()}, plan, watched);
   return plan;
 }
 

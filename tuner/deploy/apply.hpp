@@ -5,6 +5,7 @@
 #include <expected>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct ApplyPlan {
   std::vector<std::string> unset;
   std::vector<int> cpus;                 ///< empty: as they are
   std::filesystem::path working_folder;  ///< empty: as it is
+  std::vector<std::string> clean_up;     ///< removes the container where it did not end by itself; empty: nothing to
   std::vector<std::string> objections;   ///< sentences; any: refuse
   std::vector<std::string> warnings;     ///< sentences
   /// Fields that must match and do not (Match::Must), or are to be verified.
@@ -38,9 +40,12 @@ struct ApplyPlan {
 [[nodiscard]] ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command,
                                    const ApplyMachine& machine, bool force);
 
-/// The same in `folder` (empty: as it is), in the profile's container where it was measured in one.
+/// The same in `folder` (empty: as it is), in the profile's container where it was measured in one. `watched`: a folder
+/// into which the module in front of a script shall write its steps (events.jsonl, which is there); empty: nobody
+/// looks.
 [[nodiscard]] ApplyPlan plan_command(const Profile& profile, std::vector<std::string> command,
-                                     const std::filesystem::path& folder, const ApplyMachine& machine, bool force);
+                                     const std::filesystem::path& folder, const ApplyMachine& machine, bool force,
+                                     const std::filesystem::path& watched = {});
 
 /// The profile's own training: its program with the request and event files in `folder`. Objects where the program or
 /// the data folder is missing. The request itself is the caller's to write.

@@ -25,7 +25,9 @@ std::expected<tuner::ContainerPlace, std::string> place_of(const ProfileContaine
                                .image = {.name = container.image,
                                          .digest = container.digest,
                                          .root = container.root,
-                                         .reference = container.reference},
+                                         .reference = container.reference,
+                                         .form = container.form,
+                                         .file = container.file},
                                .mounts = container.mounts,
                                .gpu = container.gpu};
 }
@@ -106,6 +108,8 @@ std::string check_lines(const ProfileContainer& container, const measure::Contai
                               shell_quote(digits_of(container.reference)), other);
   }
   text += fmt::format("[ -d \"$image\" ] || fail {} 5\n", other);
+  if (!container.file.empty())
+    text += fmt::format("[ -r {} ] || fail {} 5\n", shell_quote(container.file.string()), other);
   if (!container.by_packages) return text + "# Over all its files its digest is checked by nocturne apply alone.\n";
   text +=
       "digest=$(awk '/^Package: /{name=substr($0,10)} /^Version: /{version=substr($0,10)}\n"
@@ -114,18 +118,32 @@ std::string check_lines(const ProfileContainer& container, const measure::Contai
   return text + fmt::format("[ \"sha256:${{digest%% *}}\" = {} ] || fail {} 5\n", shell_quote(container.digest), other);
 }
 
-/// Where the image must have the places for mounts before.
-std::string place_lines(const tuner::ContainerPlace& contained) {
+/// Where the image must have the places for mounts before; a file that lacks one is made anew.
+std::string place_lines(const tuner::ContainerPlace& contained, const Places& places) {
   if (contained.runtime->makes_mount_points() || contained.image.root.empty()) return {};
-  std::string text = "for place in \"$output\" \"$data\"";
+  const bool in_file = !contained.image.file.empty();
+  std::string text = in_file ? "grown=\n" : "";
+  text += "for place in \"$output\" \"$data\"";
   for (const auto& mount : contained.mounts) text += " " + shell_quote(mount.path.string());
-  return text +
-         "; do\n"
-         "  if [ -e \"$image$place\" ]; then continue; fi\n"
-         "  if [ -d \"$place\" ]; then mkdir -p -- \"$image$place\"; continue; fi\n"
-         "  mkdir -p -- \"$image${place%/*}\"\n"
-         "  : > \"$image$place\"\n"
-         "done\n";
+  text += "; do\n";
+  if (in_file)
+    text += fmt::format("  case $place in {0}|{0}/*) continue ;; esac\n", contained.runtime->shared_folder());
+  text += "  if [ -e \"$image$place\" ]; then continue; fi\n";
+  if (in_file) text += "  grown=1\n";
+  text +=
+      "  if [ -d \"$place\" ]; then mkdir -p -- \"$image$place\"; continue; fi\n"
+      "  mkdir -p -- \"$image${place%/*}\"\n"
+      "  : > \"$image$place\"\n"
+      "done\n";
+  if (!in_file) return text;
+  const std::string file = contained.image.file.string();
+  std::string make;
+  for (const std::string& word : contained.runtime->form_command(contained.image.root, file + "." + places.process))
+    make += word_with_places(word, places) + " ";
+  return text + fmt::format(
+                    "if [ -n \"$grown\" ]; then\n  {}>/dev/null || fail 'the image cannot be made anew' 5\n"
+                    "  mv -f -- {} {}\nfi\n",
+                    make, word_with_places(file + "." + places.process, places), shell_quote(file));
 }
 
 /// A mount of $output or $data, which is left out where the folder is inside already.
@@ -142,6 +160,8 @@ ProfileContainer container_of_place(const tuner::ContainerPlace& contained, std:
                              .digest = contained.image.digest,
                              .root = contained.runtime->keeps_images() ? fs::path() : contained.image.root,
                              .reference = contained.image.reference,
+                             .form = contained.image.form,
+                             .file = contained.image.file,
                              .mounts = contained.mounts,
                              .gpu = contained.gpu};
   container.by_packages =
@@ -163,7 +183,8 @@ std::string obstacle_of(const ProfileContainer& container) {
   return container.reference.empty() ? obstacle_of_folder(container) : obstacle_of_stored(container, *place->runtime);
 }
 
-void put_inside(const ProfileContainer& container, const std::vector<fs::path>& read, ApplyPlan& plan) {
+void put_inside(const ProfileContainer& container, const std::vector<fs::path>& read, ApplyPlan& plan,
+                const fs::path& written) {
   if (std::string obstacle = obstacle_of(container); !obstacle.empty()) {
     plan.objections.push_back(std::move(obstacle));
     return;
@@ -175,6 +196,7 @@ void put_inside(const ProfileContainer& container, const std::vector<fs::path>& 
   }
   tuner::ContainedPaths paths(contained.image);
   for (const fs::path& path : read) paths.add(path);
+  paths.add(written, /*writable=*/true);
   if (auto added = paths.add_command(plan.argv); !added) plan.objections.push_back(std::move(added.error()));
   for (measure::ContainerMount& mount : paths.mounts()) contained.mounts.push_back(std::move(mount));
   measure::RunPlan run;
@@ -192,6 +214,7 @@ void put_inside(const ProfileContainer& container, const std::vector<fs::path>& 
   plan.argv = std::move(inside->argv);
   plan.set = std::move(inside->environment);
   plan.unset = std::move(inside->unset);
+  plan.clean_up = std::move(inside->clean_up);
 }
 
 std::expected<std::string, std::string> contained_lines(const Profile& profile) {
@@ -222,7 +245,7 @@ std::expected<std::string, std::string> contained_lines(const Profile& profile) 
   text += fmt::format("command -v {0} >/dev/null || fail {1} 5\n", shell_quote(tool),
                       shell_quote(fmt::format("{} is missing, in which it was measured", tool)));
   if (!container.root.empty()) text += fmt::format("image={}\n", shell_quote(container.root.string()));
-  text += check_lines(container, *contained->runtime) + place_lines(*contained);
+  text += check_lines(container, *contained->runtime) + place_lines(*contained, places);
   for (const std::string& name : inside->unset)
     if (is_variable_name(name)) text += "unset " + name + "\n";
   for (const auto& [name, value] : inside->environment)

@@ -26,9 +26,10 @@ namespace nocturne::deploy {
 /// there, it is another one. Empty: it is. Starts the runtime's programs.
 [[nodiscard]] std::string obstacle_of(const ProfileContainer& container);
 
-/// Puts a plan inside: the whole of its working folder is handed over to be written, `read` to be read. Objections and
-/// warnings are added to the plan's.
-void put_inside(const ProfileContainer& container, const std::vector<std::filesystem::path>& read, ApplyPlan& plan);
+/// Puts a plan inside: the whole of its working folder is handed over to be written, and `written` where it is not
+/// empty, `read` to be read. Objections and warnings are added to the plan's.
+void put_inside(const ProfileContainer& container, const std::vector<std::filesystem::path>& read, ApplyPlan& plan,
+                const std::filesystem::path& written = {});
 
 /// Lines of a POSIX script that become the worker inside, in which $output and $data name folders, and `fail SENTENCE
 /// STATUS` ends it: the checks, the places for mounts, the variables, the command. Pure but for what the runtime needs

@@ -15,12 +15,15 @@
 #include "measure/supervisor/run_folder.hpp"
 #include "space/fingerprint.hpp"
 #include "space/write_file.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
+#include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/container.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/own_command.hpp"
+#include "tuner/deploy/script_state.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/installation/installation.hpp"
@@ -31,6 +34,7 @@
 namespace nocturne::deploy {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 std::string utc(std::int64_t unix_ns) {
@@ -67,7 +71,6 @@ std::expected<void, std::string> use_own_command(const measure::CommandTemplate&
     std::erase(profile.launch.unset, name);
   }
   profile.training.own_command = measure::to_json(command);
-  if (pulls_levers(profile)) profile.module = module_files(tuner::find_installation().source_root / "kernels");
   profile.training.data_folder = command.folder;
   const auto argv = tuner::command_worker_argv(command, *words, 1, tuner::find_installation());
   profile.training.program = argv.front();
@@ -168,19 +171,47 @@ std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const
   return result;
 }
 
-/// Not the stored estimate: that is for the campaign's own horizon, and this profile may be for another.
-std::optional<space::Estimate> estimate_at(const db::TrialDetail& detail, const space::Workload& workload,
-                                           double epochs) {
+std::vector<measure::RunSummary> summaries_of(const db::TrialDetail& detail, const space::Workload& workload,
+                                              space::Purpose purpose) {
   const auto schedule =
       measure::schedule_of(workload, detail.stored.trial.configuration, 128, protocol::PartialBatch::Train);
   std::vector<measure::RunSummary> summaries;
   for (const db::StoredRun& stored : detail.runs) {
     const space::Run& run = stored.record.run;
-    if (schedule && run.outcome == space::Outcome::Ok && run.purpose == space::Purpose::Search) {
+    if (schedule && run.outcome == space::Outcome::Ok && run.purpose == purpose) {
       if (auto summary = measure::summarise(run, *schedule)) summaries.push_back(*std::move(summary));
     }
   }
+  return summaries;
+}
+
+/// Not the stored estimate: that is for the campaign's own horizon, and this profile may be for another.
+std::optional<space::Estimate> estimate_at(const db::TrialDetail& detail, const space::Workload& workload,
+                                           double epochs) {
+  const auto summaries = summaries_of(detail, workload, space::Purpose::Search);
   return summaries.empty() ? std::nullopt : std::optional(measure::estimate_at(summaries, epochs));
+}
+
+/// From the runs of the search and of pairs that took turns: two that share the processors are slower than one.
+std::optional<StepForecast> step_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                    const db::TrialDetail& detail, const Profile& profile) {
+  // Pairs one after the other know nothing of other hours and days.
+  constexpr double kLeastProcessSd = 0.02;
+  if (has_own_command(profile)) {
+    const auto command = measure::command_from_json(profile.training.own_command);
+    if (!command || command->timing != measure::Timing::Steps) return std::nullopt;
+  }
+  std::vector<double> steps;
+  const auto add = [&](space::Purpose purpose) {
+    for (const auto& summary : summaries_of(detail, profile.workload, purpose))
+      steps.push_back(summary.parts.steady_step);
+  };
+  add(space::Purpose::Search);
+  const auto comparisons = store.comparisons(campaign.id);
+  if (std::ranges::none_of(comparisons, [](const auto& each) { return each.record.method == "duet"; }))
+    add(space::Purpose::Verify);
+  const double noise = tuner::process_sd_of(store, campaign);
+  return forecast_step(steps, noise > 0 ? std::max(noise, kLeastProcessSd) : tuner::kProcessSd);
 }
 
 Gain gain_of(const db::VerdictRecord& verdict, const space::Configuration& baseline) {
@@ -274,7 +305,8 @@ bool is_image_of(const tuner::ContainerPlace& place, const space::Run& run) {
   std::error_code error;
   const auto written = std::filesystem::last_write_time(place.image.root.parent_path() / "manifest.json", error);
   const auto made = std::chrono::file_clock::to_sys(written).time_since_epoch();
-  return run.command.contains(place.image.root.string()) &&
+  const fs::path& named = place.image.file.empty() ? place.image.root : place.image.file;
+  return run.command.contains(named.string()) &&
          (error || std::chrono::duration_cast<std::chrono::nanoseconds>(made).count() <= run.started_unix_ns);
 }
 
@@ -332,33 +364,56 @@ ProfileCircumstances present_circumstances(const space::Workload& workload, cons
                   .count()};
 }
 
-std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,
-                                                 const ProfileCircumstances& circumstances) {
-  if (!answer.best)
-    return std::unexpected(fmt::format("campaign '{}' has no trial that ended well", answer.campaign.name));
-  const db::StoredTrial& best = *answer.best;
-  const auto detail = store.load_trial(best.id);
+namespace {
+
+/// A trial of the campaign, ready to be started: how it was measured, in what, and how long its steps took.
+std::expected<Profile, std::string> profile_of_trial(const db::Store& store, const tuner::Answer& answer,
+                                                     const db::StoredTrial& trial,
+                                                     const ProfileCircumstances& circumstances) {
+  const auto detail = store.load_trial(trial.id);
   const db::StoredRun* stored = measured_run(detail);
-  if (stored == nullptr) return std::unexpected(fmt::format("trial {} has no run that ended well", best.trial.number));
+  if (stored == nullptr) return std::unexpected(fmt::format("trial {} has no run that ended well", trial.trial.number));
   const space::Run& run = stored->record.run;
 
-  Profile profile = profile_of(answer, best, detail);
+  Profile profile = profile_of(answer, trial, detail);
   const std::string& fingerprint =
       stored->record.fingerprint.empty() ? answer.campaign.fingerprint : stored->record.fingerprint;
   auto machine = measured_on(store, fingerprint);
   if (!machine) return std::unexpected(machine.error());
   profile.measured_on = *std::move(machine);
-  use_request(run, best.trial.fidelity.steps, circumstances.data_folder, profile.training);
+  use_request(run, trial.trial.fidelity.steps, circumstances.data_folder, profile.training);
   if (auto used = use_program(run, answer.campaign.spec, circumstances, profile); !used)
     return std::unexpected(used.error());
   if (auto used = use_container(run, circumstances, profile); !used) return std::unexpected(used.error());
-  profile.peak_bytes = best.trial.peak_bytes;
+  if (has_own_command(profile)) note_script(run, profile);
+  profile.step = step_of(store, answer.campaign, detail, profile);
+  profile.peak_bytes = trial.trial.peak_bytes;
   profile.repeat = run.command;
   profile.nocturne_version = circumstances.version;
   profile.nocturne_commit = circumstances.commit;
   profile.created = utc(circumstances.created_unix_ns);
+  return profile;
+}
+
+}  // namespace
+
+std::expected<Profile, std::string> make_profile(const db::Store& store, const tuner::Answer& answer,
+                                                 const ProfileCircumstances& circumstances) {
+  if (!answer.best)
+    return std::unexpected(fmt::format("campaign '{}' has no trial that ended well", answer.campaign.name));
+  auto made = profile_of_trial(store, answer, *answer.best, circumstances);
+  if (!made) return made;
+  Profile& profile = *made;
+  if (answer.baseline && answer.baseline->id != answer.best->id) {
+    // One whose build or image is gone can be exported all the same: there is then nothing to fall back to.
+    if (auto of_default = profile_of_trial(store, answer, *answer.baseline, circumstances))
+      profile.of_default.push_back(*std::move(of_default));
+  }
   // One check for what is written and what is read: a profile that cannot be read back is not handed out.
-  return profile_from_json(to_json(profile));
+  auto checked = profile_from_json(to_json(profile));
+  if (checked && needs_module(*checked))
+    checked->module = module_files(tuner::find_installation().source_root / "kernels");
+  return checked;
 }
 
 std::expected<void, std::string> put_into_container(Profile& profile, const ProfileCircumstances& circumstances) {

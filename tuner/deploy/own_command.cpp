@@ -9,6 +9,7 @@
 #include "space/file_contents.hpp"
 #include "space/value.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/deploy/watch.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -27,12 +28,14 @@ std::string module_lines(const Profile& profile) {
   if (profile.module.empty()) return {};
   std::string all;
   for (const auto& [path, source] : profile.module) all += path + '\0' + source + '\0';
+  const auto pulls = [](const Profile& each) { return pulls_levers(each); };
+  const bool always = pulls(profile) || std::ranges::any_of(profile.of_default, pulls);
   std::string text = fmt::format(
-      "\n# The module that changes the training from outside; its files stand below as they are.\n"
+      "\n# The module that sees and changes the training from outside; its files stand below as they are.\n{}"
       "module=${{XDG_CACHE_HOME:-$HOME/.cache}}/nocturne/inject-{}\n"
       "if [ ! -d \"$module\" ]; then\n"
       "mkdir -p \"${{module%/*}}\"\nunpacked=$(mktemp -d \"$module.XXXXXX\")\n",
-      space::short_digest(all).substr(0, 16));
+      always ? "" : "if [ -n \"${WATCH:-}${FALL_BACK:-}\" ]; then\n", space::short_digest(all).substr(0, 16));
   for (const auto& [path, source] : profile.module) {
     if (const fs::path folder = fs::path(path).parent_path(); !folder.empty())
       text += fmt::format("mkdir -p \"$unpacked\"/{}\n", shell_quote(folder.string()));
@@ -41,7 +44,8 @@ std::string module_lines(const Profile& profile) {
   }
   return text +
          "mv -T \"$unpacked\" \"$module\" 2>/dev/null || rm -rf \"$unpacked\"\nfi\n"
-         "export PYTHONPATH=\"$module${PYTHONPATH:+:$PYTHONPATH}\"\n\n";
+         "export PYTHONPATH=\"$module${PYTHONPATH:+:$PYTHONPATH}\"\n" +
+         (always ? "\n" : "fi\n\n");
 }
 
 std::string script_heading(const Profile& profile) {
@@ -55,7 +59,87 @@ std::string script_heading(const Profile& profile) {
   text += fmt::format("# Written by nocturne {} ({}) at {}.\n", comment_text(profile.nocturne_version),
                       comment_text(profile.nocturne_commit), comment_text(profile.created));
   text += "#\n# Use: sh FILE [ARGUMENT...]        arguments are added to the command's own\n";
+  if (!is_watched(profile)) return text;
+  text +=
+      "#   WATCH=1      its first steps are compared with those measured; what was seen is kept for nocturne list\n"
+      "#                deployments, and slower ones are a warning\n";
+  if (can_fall_back(profile))
+    text +=
+        "#   FALL_BACK=1  likewise; and the default is started instead where it is slower than that, too, and nothing\n"
+        "#                else on the machine explains it\n";
   return text;
+}
+
+/// What becomes the command in this configuration.
+std::string launch_lines(const Profile& profile, const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& name : profile.launch.unset)
+    if (is_variable_name(name)) text += "unset " + name + "\n";
+  for (const auto& [name, value] : profile.launch.variables())
+    if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
+  text += "exec";
+  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
+  return text + " " + shell_command(words) + " \"$@\"\n";
+}
+
+/// What the module needs in order to watch (nocturne_inject/watch.py).
+nlohmann::json watch_order(const Profile& profile) {
+  const space::FingerprintField* cpu = profile.measured_on.machine.find("cpu.model");
+  nlohmann::json order = {{"profile", profile.campaign},
+                          {"trial", profile.trial},
+                          {"cpu", cpu == nullptr ? "" : cpu->value},
+                          {"expected_s", profile.step->seconds},
+                          {"limit_s", profile.step->limit()},
+                          {"default_limit_s", nullptr},
+                          {"window_s", std::chrono::duration<double>(window_for(profile)).count()}};
+  if (can_fall_back(profile)) order["default_limit_s"] = profile.of_default.front().step->limit();
+  return order;
+}
+
+/// The command as a child that is watched; what follows is the command unwatched.
+std::string watch_lines(const Profile& profile) {
+  if (!is_watched(profile)) return {};
+  std::string text = fmt::format(
+      "if [ -n \"${{WATCH:-}}${{FALL_BACK:-}}\" ]; then\n"
+      "watch=$(mktemp -d)\n"
+      "exec 9<&0\n"  // of a child in the background it would be /dev/null
+      "status=0\n"
+      "(\n"
+      "export NOCTURNE_WATCH={}\n"
+      "export NOCTURNE_WATCH_LOG=\"${{NOCTURNE_DATA:-${{XDG_DATA_HOME:-$HOME/.local/share}}/nocturne}}/deployments\"\n"
+      "export NOCTURNE_STEPS_PID_FILE=\"$watch/pid\" NOCTURNE_STEPS_PER_SAMPLE={}\n",
+      shell_quote(watch_order(profile).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)),
+      profile.training.steps_per_sample);
+  if (can_fall_back(profile))
+    text += "if [ -n \"${FALL_BACK:-}\" ]; then export NOCTURNE_WATCH_FALL_BACK=\"$watch/fall-back\"; fi\n";
+  text +=
+      "measured \"$@\"\n"
+      ") <&9 9<&- &\n"
+      "job=$!\n"
+      "exec 9<&-\n"
+      "trap 'kill -TERM \"$job\" 2>/dev/null || :' HUP INT TERM\n"
+      "wait \"$job\" || status=$?\n"
+      "while kill -0 \"$job\" 2>/dev/null; do status=0; wait \"$job\" || status=$?; done\n"
+      "trap - HUP INT TERM\n";
+  if (can_fall_back(profile)) {
+    const auto words = own_words(profile.of_default.front());
+    text += "if [ -e \"$watch/fall-back\" ]; then\nrm -rf -- \"$watch\"\n";
+    text += words ? launch_lines(profile.of_default.front(), *words) : "fail " + shell_quote(words.error()) + "\n";
+    text += "fi\n";
+  }
+  return text + "rm -rf -- \"$watch\"\nexit \"$status\"\nfi\n";
+}
+
+/// Says where the script is no longer the one that was measured.
+std::string script_lines(const Profile& profile) {
+  if (profile.training.script.empty()) return {};
+  const std::string script = shell_quote(profile.training.script.string());
+  return fmt::format(
+      "if [ -r {0} ] && [ \"$(sha256sum < {0})\" != {1} ]; then\n"
+      "printf '%s: warning: %s\\n' \"${{0##*/}}\" {2} >&2\nfi\n",
+      script, shell_quote(profile.training.script_digest + "  -"),
+      shell_quote(profile.training.script.string() +
+                  " was edited since it was measured; nocturne verify PROFILE measures it again"));
 }
 
 }  // namespace
@@ -103,6 +187,15 @@ bool pulls_levers(const Profile& profile) {
   });
 }
 
+bool is_watched(const Profile& profile) {
+  return profile.step && !profile.module.empty();
+}
+
+bool needs_module(const Profile& profile) {
+  const auto pulls = [](const Profile& each) { return has_own_command(each) && pulls_levers(each); };
+  return pulls(profile) || std::ranges::any_of(profile.of_default, pulls) || (has_own_command(profile) && profile.step);
+}
+
 std::map<std::string, std::string> module_files(const fs::path& kernels) {
   std::map<std::string, std::string> files;
   std::error_code error;
@@ -139,14 +232,8 @@ std::string own_command_script(const Profile& profile) {
   const std::string folder = profile.training.own_command.value("folder", ".");
   text +=
       fmt::format("cd -- {} || fail {}\n", shell_quote(folder), shell_quote("the folder " + folder + " is missing"));
-  text += module_lines(profile);
-  for (const std::string& name : profile.launch.unset)
-    if (is_variable_name(name)) text += "unset " + name + "\n";
-  for (const auto& [name, value] : profile.launch.variables())
-    if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
-  text += "exec";
-  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
-  return text + " " + shell_command(*words) + " \"$@\"\n";
+  text += script_lines(profile) + module_lines(profile);
+  return text + "measured() {\n" + launch_lines(profile, *words) + "}\n" + watch_lines(profile) + "measured \"$@\"\n";
 }
 
 }  // namespace nocturne::deploy

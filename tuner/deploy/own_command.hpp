@@ -25,6 +25,12 @@ namespace nocturne::deploy {
 /// Whether the configuration pulls a lever of the script (measure::Lever).
 [[nodiscard]] bool pulls_levers(const Profile& profile);
 
+/// Whether its script can compare its steps with what was measured.
+[[nodiscard]] bool is_watched(const Profile& profile);
+
+/// Whether a script of it wants the module with it: to pull levers, or to watch the steps.
+[[nodiscard]] bool needs_module(const Profile& profile);
+
 /// Files of the module that pulls levers, as they are installed: path → text. Empty where one cannot be read.
 [[nodiscard]] std::map<std::string, std::string> module_files(const std::filesystem::path& kernels);
 

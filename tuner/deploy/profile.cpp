@@ -20,6 +20,8 @@ nlohmann::json container_json(const ProfileContainer& container) {
       {"gpu", container.gpu}};
   if (!container.root.empty()) document["root"] = container.root.string();
   if (!container.reference.empty()) document["reference"] = container.reference;
+  if (!container.form.empty()) document["form"] = container.form;
+  if (!container.file.empty()) document["file"] = container.file.string();
   return document;
 }
 
@@ -32,6 +34,27 @@ nlohmann::json gain_json(const Gain& gain) {
           {"confidence", gain.confidence},
           {"pairs", gain.pairs},
           {"baseline", gain.baseline.to_json()}};
+}
+
+nlohmann::json training_json(const Training& training) {
+  nlohmann::json document = {{"program", training.program.string()},
+                             {"arguments", training.arguments},
+                             {"artifact", training.artifact},
+                             {"data_folder", training.data_folder.string()},
+                             {"seed", training.seed},
+                             {"steps", training.steps},
+                             {"steps_per_sample", training.steps_per_sample},
+                             {"partial_batch", training.partial_batch}};
+  if (!training.recipe.empty()) document["recipe"] = training.recipe;
+  if (!training.packages.empty()) document["packages"] = training.packages;
+  if (!training.python.empty()) document["python"] = training.python;
+  if (!training.fix_ups.empty()) document["fix_ups"] = training.fix_ups;
+  for (const auto& library : training.libraries) document["libraries"].push_back(library.string());
+  if (training.own_command.is_object()) document["own_command"] = training.own_command;
+  if (!training.script.empty())
+    document["script"] = {{"file", training.script.string()}, {"digest", training.script_digest}};
+  if (!training.versions.empty()) document["versions"] = training.versions;
+  return document;
 }
 
 }  // namespace
@@ -54,15 +77,7 @@ nlohmann::json to_json(const Profile& profile) {
       {"objective", {{"minimise", profile.minimise}, {"epochs", profile.epochs}}},
       {"configuration", profile.configuration.to_json()},
       {"measured_on", {{"fingerprint", profile.measured_on.fingerprint}, {"must_match", must}, {"verify", verify}}},
-      {"training",
-       {{"program", profile.training.program.string()},
-        {"arguments", profile.training.arguments},
-        {"artifact", profile.training.artifact},
-        {"data_folder", profile.training.data_folder.string()},
-        {"seed", profile.training.seed},
-        {"steps", profile.training.steps},
-        {"steps_per_sample", profile.training.steps_per_sample},
-        {"partial_batch", profile.training.partial_batch}}},
+      {"training", training_json(profile.training)},
       {"launch",
        {{"environment", profile.launch.set},
         {"unset", profile.launch.unset},
@@ -79,15 +94,16 @@ nlohmann::json to_json(const Profile& profile) {
                             {"standard_error", profile.estimate->standard_error},
                             {"runs", profile.estimate->runs}};
   }
+  if (profile.step) {
+    document["step"] = {{"seconds", profile.step->seconds},
+                        {"sd", profile.step->sd},
+                        {"degrees", profile.step->degrees},
+                        {"processes", profile.step->processes}};
+  }
+  if (!profile.of_default.empty()) document["default"] = to_json(profile.of_default.front());
   if (profile.gain) document["verdict"] = gain_json(*profile.gain);
-  if (!profile.training.recipe.empty()) document["training"]["recipe"] = profile.training.recipe;
-  if (!profile.training.packages.empty()) document["training"]["packages"] = profile.training.packages;
-  if (!profile.training.python.empty()) document["training"]["python"] = profile.training.python;
-  if (!profile.training.fix_ups.empty()) document["training"]["fix_ups"] = profile.training.fix_ups;
-  for (const auto& library : profile.training.libraries) document["training"]["libraries"].push_back(library.string());
   if (!profile.forced.empty()) document["forced"] = profile.forced;
   if (!profile.effects.empty()) document["effects"] = profile.effects;
-  if (profile.training.own_command.is_object()) document["training"]["own_command"] = profile.training.own_command;
   return document;
 }
 
@@ -121,6 +137,10 @@ std::string file_stem(std::string_view campaign) {
   if (stem.starts_with('-')) stem.front() = '_';
   stem.resize(std::min<std::size_t>(stem.size(), 100));
   return stem.empty() ? "profile" : stem;
+}
+
+bool can_fall_back(const Profile& profile) {
+  return !profile.of_default.empty() && profile.of_default.front().step;
 }
 
 std::string container_of(const Profile& profile) {

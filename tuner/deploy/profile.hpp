@@ -19,6 +19,7 @@
 #include "space/fingerprint.hpp"
 #include "space/trial.hpp"
 #include "space/workload.hpp"
+#include "tuner/deploy/step_forecast.hpp"
 
 namespace nocturne::deploy {
 
@@ -56,6 +57,9 @@ struct Training {
   std::string partial_batch = "drop";
   nlohmann::json
       own_command;  ///< the user's command as its campaign has it (measure/run/command_template.hpp); null: none
+  std::filesystem::path script{};                 ///< the file that the user's command runs, absolute; empty: not known
+  std::string script_digest{};                    ///< its SHA-256 when it was measured; empty: it was edited since
+  std::map<std::string, std::string> versions{};  ///< of what a script was measured with: python, torch, …
   /// Whether the campaign named `program` itself; else it is a build, of an environment, or a worker of ours as it is.
   [[nodiscard]] bool is_command() const { return artifact.empty() && recipe.empty(); }
   friend bool operator==(const Training&, const Training&) = default;
@@ -77,6 +81,8 @@ struct ProfileContainer {
   bool by_packages = false;                     ///< the digest is over the folder's packages, else over its files
   std::filesystem::path root;                   ///< the image's folder; empty: the runtime keeps it
   std::string reference;                        ///< its id in the runtime's storage; empty: it is a folder
+  std::string form{};                           ///< measure::ImageForm, of a file; empty: the folder itself
+  std::filesystem::path file{};                 ///< that file, made of the folder
   std::vector<measure::ContainerMount> mounts;  ///< folders of the host, without the run's
   bool gpu = false;                             ///< a GPU is handed over
   friend bool operator==(const ProfileContainer&, const ProfileContainer&) = default;
@@ -93,6 +99,7 @@ struct Profile {
   double epochs = 12;  ///< horizon for which this configuration was chosen
   space::Configuration configuration;
   std::optional<space::Estimate> estimate;  ///< seconds for `epochs`
+  std::optional<StepForecast> step{};       ///< what a step of a new process takes; empty: steps were not seen
   std::optional<Gain> gain;                 ///< empty: not compared yet
   std::string forced;  ///< why it should not have been exported; empty: it is proven faster, or is the default
   MeasuredOn measured_on;
@@ -107,6 +114,8 @@ struct Profile {
   /// The module that pulls the levers of an unchanged script: path → text of its files. Not in the document: whoever
   /// reads that has an installation. Empty: nothing is pulled.
   std::map<std::string, std::string> module{};
+  /// The default as it was measured here, ready to be started in its place; none or one, which has none itself.
+  std::vector<Profile> of_default{};
   std::string nocturne_version, nocturne_commit;
   std::string created;  ///< UTC, RFC 3339
   friend bool operator==(const Profile&, const Profile&) = default;
@@ -131,6 +140,9 @@ struct Profile {
 /// The campaign's name as a file name: letters, digits, `_ . -`; everything else becomes '-'. Never empty, no leading
 /// dot.
 [[nodiscard]] std::string file_stem(std::string_view campaign);
+
+/// It knows its default, ready to be started, and how fast that is.
+[[nodiscard]] bool can_fall_back(const Profile& profile);
 
 /// The value of `container`, where that is not the host; else empty.
 [[nodiscard]] std::string container_of(const Profile& profile);

@@ -203,6 +203,12 @@ std::optional<ProfileContainer> read_container(const Reader& root) {
     section.fail("runtime", "charliecloud, apptainer, podman or docker");
   } else if (!runtime->keeps_images()) {
     container.root = section.path("root");
+    if (section.has("form")) {
+      container.form = section.text("form");
+      container.file = section.path("file");
+      if (std::ranges::find(runtime->forms(), container.form, &measure::ImageForm::name) == runtime->forms().end())
+        section.fail("form", "a form of image that the runtime has");
+    }
   } else {
     container.reference = section.text("reference");
     const std::string_view digits =
@@ -250,6 +256,29 @@ std::optional<space::Estimate> read_estimate(const Reader& root) {
                          .runs = static_cast<int>(estimate.integer("runs"))};
 }
 
+std::optional<StepForecast> read_step(const Reader& root) {
+  if (!root.has("step")) return std::nullopt;
+  const Reader section = root.inside("step");
+  const StepForecast step{.seconds = section.number("seconds"),
+                          .sd = section.number("sd"),
+                          .degrees = section.number("degrees"),
+                          .processes = static_cast<int>(section.integer("processes"))};
+  const bool usable = step.seconds > 0 && step.sd >= 0 && step.sd <= kMostSd && step.degrees >= 2 && step.processes > 0;
+  if (!usable) section.fail("", "seconds and processes above 0, sd from 0 to 1, degrees of at least 2");
+  return step;
+}
+
+void read_script(const Reader& section, Training& training) {
+  if (section.has("versions")) training.versions = section.map_of_texts("versions");
+  if (!section.has("script")) return;
+  const Reader script = section.inside("script");
+  training.script = script.path("file");
+  training.script_digest = script.text("digest");
+  const std::string& digest = training.script_digest;
+  const bool is_digest = digest.size() == 64 && digest.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!digest.empty() && !is_digest) script.fail("digest", "64 hexadecimal digits, or nothing");
+}
+
 std::optional<Gain> read_gain(const Reader& root) {
   if (!root.has("verdict")) return std::nullopt;
   const Reader verdict = root.inside("verdict");
@@ -295,6 +324,7 @@ Training read_training(const Reader& section) {
     if (std::ranges::any_of(training.libraries, [](const auto& each) { return !each.is_absolute(); }))
       section.fail("libraries", "absolute paths");
   }
+  read_script(section, training);
   if (training.partial_batch != "drop" && training.partial_batch != "train")
     section.fail("partial_batch", "drop or train");
   return training;
@@ -322,6 +352,7 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.epochs = objective.number("epochs");
   profile.configuration = root.configuration("configuration");
   profile.estimate = read_estimate(root);
+  profile.step = read_step(root);
   profile.gain = read_gain(root);
   if (root.has("forced")) profile.forced = root.text("forced");
   if (root.has("effects")) profile.effects = root.map_of_texts("effects");
@@ -338,6 +369,11 @@ std::expected<Profile, std::string> profile_from_json(const json& document) {
   profile.nocturne_commit = nocturne.text("commit");
   profile.created = root.text("created");
   if (!error.empty()) return std::unexpected(error);
+  if (!root.has("default")) return profile;
+  auto of_default = profile_from_json(document.at("default"));
+  if (!of_default) return std::unexpected("/default" + of_default.error());
+  of_default->of_default.clear();
+  profile.of_default.push_back(*std::move(of_default));
   return profile;
 }
 

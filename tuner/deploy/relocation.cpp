@@ -31,6 +31,8 @@ std::expected<Profile, std::string> moved_into(const Profile& profile, const std
   against_host.baseline = profile.configuration;
   against_host.baseline.set("container", std::string("host"));
   moved.gain = against_host;
+  moved.of_default = {profile};
+  moved.of_default.front().of_default.clear();
   return moved;
 }
 
@@ -52,8 +54,9 @@ void keep_cost(Profile& moved, const Profile& on_host, const measure::Comparison
   moved.gain->low_percent = cost.low_percent;
   moved.gain->high_percent = cost.high_percent;
   moved.gain->pairs = cost.pairs;
+  const double factor = std::exp(-cost.log_ratio);
+  if (moved.step) moved.step->seconds *= factor;
   if (on_host.estimate) {
-    const double factor = std::exp(-cost.log_ratio);
     const double value = on_host.estimate->value * factor;
     moved.estimate->value = value;
     moved.estimate->standard_error = std::hypot(on_host.estimate->standard_error * factor, value * cost.standard_error);

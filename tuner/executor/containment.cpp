@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "measure/container/container.hpp"
+#include "measure/container/image_form.hpp"
 #include "measure/supervisor/process_tree.hpp"
 #include "space/digest.hpp"
 #include "space/folder_entries.hpp"
@@ -97,9 +98,10 @@ const Containment::Runtime& Containment::look_at(const measure::ContainerRuntime
 }
 
 std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(const std::string& name,
+                                                                               const std::string& form,
                                                                                const measure::ContainerRuntime& runtime,
                                                                                const std::stop_token& stop) {
-  const std::string row = fmt::format("{} {}", runtime.name(), name);
+  const std::string row = fmt::format("{} {} {}", runtime.name(), name, form);
   if (const auto* known = failed_.find(row)) return std::unexpected(*known);
   const auto remember = [&](PreparationFailure failure) {
     failed_.remember(row, failure);
@@ -114,14 +116,15 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
   } catch (const fs::filesystem_error& error) {
     return remember({space::Outcome::BuildFailed, error.what(), {}});
   }
-  auto image = store_->obtain(*recipe, runtime, {.progress = options_.progress}, stop);
+  auto image = store_->obtain(*recipe, runtime, {.progress = options_.progress, .form = form}, stop);
   if (image) {
     failed_.forget(row);
     return *image;
   }
   measure::ImageFailure& failure = image.error();
-  return remember({failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
-                   std::move(failure.reason), std::move(failure.log_tail), failure.no_room, failure.unreachable});
+  const auto outcome = failure.unsupported ? space::Outcome::Unsupported : space::Outcome::BuildFailed;
+  return remember({failure.interrupted ? space::Outcome::Killed : outcome, std::move(failure.reason),
+                   std::move(failure.log_tail), failure.no_room, failure.unreachable});
 }
 
 std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mounts_of(
@@ -161,25 +164,24 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   if (!state.obstacle.empty())
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, state.obstacle));
   const std::string image_name = prepared.image.empty() ? word_of(configuration, "image", "debian-12") : prepared.image;
-  auto image = obtain(image_name, *runtime, stop);
+  auto image = obtain(image_name, word_of(configuration, "image_form", measure::kFolderForm), *runtime, stop);
   if (!image) return std::unexpected(std::move(image.error()));
   // What was compiled and linked outside, or in another image, need not run in this one.
   if (prepared.compile_cache.is_absolute()) prepared.compile_cache += "-" + space::sha256(image->digest).substr(0, 12);
   auto mounts = mounts_of(prepared, *image, *runtime);
   if (!mounts) return refuse_container(space::Outcome::Unsupported, std::move(mounts.error()));
   // Such a runtime binds only onto what is there, and the image's folder is shared by all runs.
-  if (!runtime->makes_mount_points() && !image->root.empty()) {
+  const bool in_file = !runtime->makes_mount_points() && !image->file.empty();
+  if (!runtime->makes_mount_points() && !image->root.empty())
     remove_old_mount_points(image->root, options_.runs_folder);
-    if (auto made = measure::make_mount_points(image->root, *mounts); !made)
-      return refuse_container(space::Outcome::Unsupported, std::move(made.error()));
-  }
   // Another runtime or image is another measurement: trials of it are not taken for those of the host.
-  prepared.worker =
-      space::sha256(fmt::format("{}\n{} {}\n{}", prepared.worker, container, state.version, image->digest));
+  prepared.worker = space::sha256(fmt::format("{}\n{} {}\n{}{}", prepared.worker, container, state.version,
+                                              image->digest, image->form.empty() ? "" : "\n" + image->form));
   const ContainerPlace contained{.runtime = runtime,
                                  .image = std::move(*image),
                                  .mounts = std::move(*mounts),
-                                 .gpu = word_of(configuration, "device", "cpu") != "cpu"};
+                                 .gpu = word_of(configuration, "device", "cpu") != "cpu",
+                                 .runs = in_file ? options_.runs_folder : fs::path()};
 
   measure::RunPlan trial;  // what this one lets pass, a run's own lets pass too
   trial.id = "trial";
@@ -196,7 +198,7 @@ namespace {
 
 std::vector<measure::ContainerMount> mounts_of_run(const measure::RunPlan& plan, const ContainerPlace& contained) {
   std::vector<measure::ContainerMount> mounts = contained.mounts;
-  mounts.push_back({.path = plan.folder, .writable = true});
+  mounts.push_back({.path = contained.runs.empty() ? plan.folder : contained.runs, .writable = true});
   // Weights and batches to begin with, that another run wrote into its folder.
   if (plan.request.initial)
     mounts.push_back({.path = std::filesystem::path(*plan.request.initial).parent_path(), .writable = false});
@@ -235,10 +237,8 @@ std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan 
 }
 
 std::expected<measure::RunPlan, std::string> contained_plan(measure::RunPlan plan, const ContainerPlace& contained) {
-  if (!contained.runtime->makes_mount_points() && !contained.image.root.empty()) {
-    if (auto made = measure::make_mount_points(contained.image.root, mounts_of_run(plan, contained)); !made)
-      return std::unexpected(std::move(made.error()));
-  }
+  if (auto made = measure::shape_image(contained.image, *contained.runtime, mounts_of_run(plan, contained)); !made)
+    return std::unexpected(std::move(made.error()));
   return contained_command(std::move(plan), contained, measure::ProcessIdentity::of_this_process().to_text());
 }
 

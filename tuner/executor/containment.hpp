@@ -1,7 +1,7 @@
 #pragma once
 
-/// Puts a worker into the container that its configuration names: the parameters `container` (host where absent) and
-/// `image` (debian-12 where absent), both of the stage environment.
+/// Puts a worker into the container that its configuration names: the parameters `container` (host where absent),
+/// `image` (debian-12 where absent) and `image_form` (folder where absent), all of the stage environment.
 ///
 /// prepare() makes the image where it is not there, finds out what must be mounted, and refuses what cannot be; then
 /// contain() cannot fail for a run. What is mounted: the folder of all runs (writable), what the worker's argv names, a
@@ -36,6 +36,8 @@ struct ContainerPlace {
   measure::ContainerImage image;
   std::vector<measure::ContainerMount> mounts;
   bool gpu = false;  ///< the worker computes on one
+  /// The folder of all runs, mounted whole where a run's own can have no place in the image; empty: it can.
+  std::filesystem::path runs{};
 };
 
 /// One instance serves one executor; not thread-safe.
@@ -66,7 +68,8 @@ class Containment {
   };
   const Runtime& look_at(const measure::ContainerRuntime& runtime);
   [[nodiscard]] std::expected<measure::ContainerImage, PreparationFailure> obtain(
-      const std::string& image, const measure::ContainerRuntime& runtime, const std::stop_token& stop);
+      const std::string& image, const std::string& form, const measure::ContainerRuntime& runtime,
+      const std::stop_token& stop);
   [[nodiscard]] std::expected<std::vector<measure::ContainerMount>, std::string> mounts_of(
       const PreparedWorker& prepared, const measure::ContainerImage& image,
       const measure::ContainerRuntime& runtime) const;

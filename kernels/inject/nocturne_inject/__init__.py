@@ -3,6 +3,7 @@
     recorder.py   the events of the one process that trains, on kernels/python/nocturne_steps.py
     periods.py    which events make a step
     report.py     what the run has shown, for people and for the search
+    watch.py      whether a deployed script is as fast as it was measured
     learning/     what the training check records
     levers/       what can be changed from outside
     pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is hooked into a framework: install(name, module, session)
@@ -41,7 +42,7 @@ class Session(object):
         self.learning = None
         self.report = None
         self.listening = self.timing = any(environment.get(name) for name in (
-            "NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING"))
+            "NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING", "NOCTURNE_WATCH"))
 
     def note(self, text):
         if text not in self.notes:

@@ -94,6 +94,7 @@ class Recorder(steps._Recorder):
         self.wall_in_all = 0.0
         self.stopped = []   # descendants that wait with this process
         self.untold = []    # samples
+        self.watch = None   # that of a deployment, from the end of the first step on
         self.told_at = 0.0
         environment = dict(session.environment)
         if not environment.get("NOCTURNE_STEPS_EVENTS"):
@@ -129,6 +130,12 @@ class Recorder(steps._Recorder):
     def first_ended(self, loss):
         self.ready()
         super(Recorder, self).first_ended(loss)
+        if self.session.environment.get("NOCTURNE_WATCH"):
+            self.session.guarded(self.begin_watch)()
+
+    def begin_watch(self):
+        from . import watch
+        self.watch = watch.Watch(self, self.session.environment)
 
     def ready(self):
         expected, batch = self.session.environment.get("NOCTURNE_INJECT_BATCH"), self.facts.get("batch")
@@ -137,8 +144,13 @@ class Recorder(steps._Recorder):
                                   "compared" % (batch, expected))
         self.write(event="ready", timing="steps", **self.facts)
 
+    def fall_silent(self):
+        self.session.listening = False
+
     def tell(self, *sample):
         self.untold.append(sample)
+        if self.watch:
+            self.session.guarded(self.watch.sample)(*sample[1:5])
         if self.last - self.told_at > TOLD_S or not self.room:
             self.tell_all()
 

@@ -14,10 +14,12 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "measure/comparison/pair.hpp"
 #include "measure/container/container.hpp"
+#include "measure/container/image_form.hpp"
 #include "measure/container/image_store.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/supervisor/process_tree.hpp"
@@ -65,6 +67,13 @@ struct Ship {
       (void)ask_tool({std::string(runtime->name()), "rmi", "--force", image.reference}, std::chrono::seconds(30));
   }
 
+  /// Whether the image can be had in that form here; else it is as it was.
+  bool take(const ImageForm& form) {
+    const auto taken = take_form(*runtime, form.name, folder.path(), image);
+    if (!taken) WARN(taken.error());
+    return taken.has_value();
+  }
+
   [[nodiscard]] RunPlan plan(const std::string& mode, const std::string& name = "run") const {
     RunPlan plan = test::fake_plan(folder.path() / "runs", mode);
     plan.folder = folder.path() / "runs" / name;
@@ -76,7 +85,8 @@ struct Ship {
                          .variables = {{"FAKE_WISH", "two words, $HOME"}},
                          .cpus = {0},
                          .folder = plan.folder};
-    if (!runtime->makes_mount_points()) REQUIRE(make_mount_points(image.root, order.mounts));
+    const auto shaped = shape_image(image, *runtime, order.mounts);
+    if (!shaped) FAIL(shaped.error());
     plan.cpus = order.cpus;
     const auto command = runtime->command(image, order);
     REQUIRE(command);
@@ -126,6 +136,28 @@ TEST_CASE("a worker in a container is recorded in full", "[container]") {
   CHECK(run.ready["cpus"] == nlohmann::json{0});
   CHECK(run.ready["folder"] == plan.folder.string());
   ship.check_empty(plan.id);
+}
+
+TEST_CASE("a worker runs in an image of each form, two of them at once and one that hangs included", "[container]") {
+  Ship ship(a_runtime());
+  if (ship.runtime->forms().empty()) SKIP("one form only");
+  for (const ImageForm& form : ship.runtime->forms()) {
+    if (!ship.take(form)) continue;
+    CAPTURE(form.name);
+    const std::string name(form.name);
+    space::Run beside;
+    std::thread other([&, plan = ship.plan("obey", name + "-beside")] { beside = measure::run(plan); });
+    const space::Run run = measure::run(ship.plan("obey", name));
+    other.join();
+    CHECK(run.reason == "");
+    CHECK(run.outcome == Outcome::Ok);
+    CHECK(beside.outcome == Outcome::Ok);
+    CHECK(run.samples.size() == 10);
+    RunPlan hangs = ship.plan("hang", name + "-hangs");
+    hangs.deadline = std::chrono::seconds(5);
+    CHECK(measure::run(hangs).outcome == Outcome::Timeout);
+    ship.check_empty(hangs.id);
+  }
 }
 
 TEST_CASE("a worker that hangs in a container is ended at its deadline, with all it started", "[container]") {

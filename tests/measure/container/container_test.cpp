@@ -76,6 +76,20 @@ TEST_CASE("apptainer gets variables by its own environment, where a comma is no 
   CHECK_FALSE(command->variables.contains("A"));
 }
 
+TEST_CASE("an image in another form is run as the file that it is", "[container]") {
+  ContainerImage image = kFolderImage;
+  image.file = "/images/i/root.sqfs";
+  image.form = "squashfs";
+  CHECK_THAT(words_of(*charliecloud_runtime().command(image, sample_order())),
+             ContainsSubstring("|/images/i/root.sqfs|--|/opt/w/worker|"));
+  image.file = "/images/i/root.sif";
+  image.form = "sif";
+  const std::string by_kernel = words_of(*apptainer_runtime().command(image, sample_order()));
+  CHECK_THAT(by_kernel, ContainsSubstring("|/images/i/root.sif|/opt/w/worker|") && !ContainsSubstring("--userns"));
+  image.form = "sif-fuse";
+  CHECK_THAT(words_of(*apptainer_runtime().command(image, sample_order())), ContainsSubstring("|--userns|"));
+}
+
 TEST_CASE("docker is told of CPUs, memory and user, and how to remove the container", "[container]") {
   const auto command = docker_runtime().command(kStoredImage, sample_order());
   REQUIRE(command);

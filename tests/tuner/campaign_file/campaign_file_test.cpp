@@ -196,6 +196,10 @@ TEST_CASE("container runtimes are asked only where a campaign names them", "[cam
   tuner::add_containers(unasked, naming);
   REQUIRE(unasked.find(tuner::kContainersFact) != nullptr);
   CHECK(std::get<std::vector<std::string>>(*unasked.find(tuner::kContainersFact)).front() == "host");
+  CHECK(unasked.find(tuner::kImageFormsFact) == nullptr);
+  tuner::add_containers(unasked, {{"require", "image_form in machine.image_forms"}});
+  REQUIRE(unasked.find(tuner::kImageFormsFact) != nullptr);
+  CHECK(std::get<std::vector<std::string>>(*unasked.find(tuner::kImageFormsFact)).front() == "folder");
   unasked.set(tuner::kContainersFact, host_alone);  // what the caller says stays: nobody is asked again
   tuner::add_containers(unasked, naming);
   CHECK(std::get<std::vector<std::string>>(*unasked.find(tuner::kContainersFact)) == host_alone);

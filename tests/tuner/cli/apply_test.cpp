@@ -6,6 +6,7 @@
 #include "tests/tuner/cli/cli_fixture.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
+#include "tuner/deploy/deployment_log.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/installation/installation.hpp"
 
@@ -104,6 +105,62 @@ TEST_CASE("apply --dry-run prints the line and runs nothing", "[cli]") {
   CHECK(cli.nocturne({"apply", "here", "--dry-run", "--", "touch", marker}) == ExitCode::Ok);
   CHECK_FALSE(std::filesystem::exists(marker));
   CHECK_THAT(cli.out(), ContainsSubstring("OMP_NUM_THREADS=2") && ContainsSubstring("touch " + marker));
+}
+
+TEST_CASE("what cannot be watched is refused with the reason, before anything runs", "[cli]") {
+  test::CliFixture cli;
+  deploy::Profile profile = profile_here();
+  save(cli, profile);
+  CHECK(cli.nocturne({"apply", "here", "--watch"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("does not say what a step takes"));
+  profile.step = deploy::StepForecast{.seconds = 0.01, .sd = 0.05, .degrees = 4, .processes = 1};
+  save(cli, profile);
+  CHECK(cli.nocturne({"apply", "here", "--fall-back"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("does not say how its default is started"));
+  CHECK(cli.nocturne({"apply", "here", "--watch", "--", "true"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("of another command the steps are not seen"));
+  CHECK(cli.nocturne({"apply", "here", "--watch"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("/opt/builds/k/worker"));
+}
+
+TEST_CASE("apply says that the script was edited, and names the command that measures it again", "[cli]") {
+  const test::CliFixture cli;
+  const auto script = cli.folder() / "train.sh";
+  test::make_file(script, "echo trained\n");
+  deploy::Profile profile = profile_here();
+  profile.training.own_command = {{"template", {"sh", "train.sh"}}, {"folder", cli.folder().string()}};
+  profile.training.script = script;
+  profile.training.script_digest = std::string(64, '0');
+  save(cli, profile);
+  const auto result = run_program(cli, "apply here");
+  CAPTURE(result.output);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.output, ContainsSubstring("train.sh was edited since it was measured; '") &&
+                                ContainsSubstring("verify here' measures it again") && ContainsSubstring("trained\n"));
+}
+
+TEST_CASE("what was seen of deployments is listed, the last lines", "[cli]") {
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"list", "deployments", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("deployments").empty());
+  deploy::Deployment seen{.time = "2026-01-02T03:04:05Z",
+                          .host = "n1",
+                          .profile = "mnist",
+                          .trial = 7,
+                          .finding = "as measured",
+                          .step_s = 0.1,
+                          .expected_s = 0.1,
+                          .limit_s = 0.125,
+                          .because = "a step takes 0.1 s"};
+  REQUIRE(deploy::append_deployment(cli.data() / "deployments", seen));
+  seen.time = "2026-01-03T03:04:05Z";
+  seen.finding = "fell back";
+  REQUIRE(deploy::append_deployment(cli.data() / "deployments", seen));
+  CHECK(cli.nocturne({"list", "deployments", "--limit", "1", "--json"}) == ExitCode::Ok);
+  REQUIRE(cli.json().at("deployments").size() == 1);
+  CHECK(cli.json().at("deployments")[0].at("finding") == "fell back");
+  CHECK(cli.nocturne({"list", "deployments"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("mnist") && ContainsSubstring("n1") && ContainsSubstring("as measured"));
 }
 
 TEST_CASE("apply refuses what is no profile", "[cli]") {

@@ -22,7 +22,8 @@ const std::string kDigits(64, 'a');
 
 /// A profile of each runtime, whose programs are impostors that write down how they were started.
 struct ContainerScript {
-  ContainerScript(const std::string& runtime, deploy::Profile from) : profile(std::move(from)) {
+  ContainerScript(const std::string& runtime, deploy::Profile from, const std::string& form = "")
+      : profile(std::move(from)) {
     const bool folder_image = runtime == "charliecloud" || runtime == "apptainer";
     profile.configuration.set("container", runtime);
     profile.training.program = folder.path() / "build" / "worker";
@@ -40,6 +41,12 @@ struct ContainerScript {
                                                  .reference = folder_image ? "" : "sha256:" + kDigits,
                                                  .mounts = {{.path = profile.training.program.parent_path()}},
                                                  .gpu = false};
+    if (!form.empty()) {
+      profile.container->form = form;
+      profile.container->file = folder.path() / "the image's file";
+      test::make_file(profile.container->file, "old");
+      test::make_file(folder.path() / "tools/mksquashfs", "#!/bin/sh\nfind \"$1\" > \"$2\"\n", true);
+    }
     const std::string tool = runtime == "charliecloud" ? "ch-run" : runtime;
     test::make_file(folder.path() / "tools" / tool,
                     "#!/bin/sh\ncase \" $* \" in *' inspect '*) cat '" + (folder.path() / "id").string() +
@@ -73,7 +80,9 @@ struct ContainerScript {
                                     .image = {.name = profile.container->image,
                                               .digest = profile.container->digest,
                                               .root = profile.container->root,
-                                              .reference = profile.container->reference},
+                                              .reference = profile.container->reference,
+                                              .form = profile.container->form,
+                                              .file = profile.container->file},
                                     .mounts = profile.container->mounts};
     contained.mounts.push_back({.path = profile.training.data_folder});
     return tuner::contained_command(std::move(plan), contained, "script").value();
@@ -122,6 +131,35 @@ TEST_CASE("a script starts a container as a measured run does, and no value beco
     }
   }
   CHECK_FALSE(fs::exists(marker));
+}
+
+TEST_CASE("a script runs an image in the form that was measured, and makes it anew where a place is missing",
+          "[deploy]") {
+  for (const auto& [runtime, form] :
+       {std::pair{"charliecloud", "squashfs"}, {"apptainer", "sif"}, {"apptainer", "sif-fuse"}}) {
+    CAPTURE(form);
+    deploy::Profile profile = test::sample_profile();
+    ContainerScript inside(runtime, profile, form);
+    inside.profile.container->mounts.push_back({.path = "/usr/share"});  // not in the folder that is inside already
+    test::make_file(inside.script(), deploy::export_sh(inside.profile));
+    const auto result = inside.run();
+    CAPTURE(result.output);
+    REQUIRE(result.code == 7);
+    auto expected = inside.measured("script-1");
+    expected.argv.erase(expected.argv.begin());
+    CHECK(without_numbers(words_in(inside.out() / "arguments")) == without_numbers(expected.argv));
+    const std::string file = test::read_file(inside.profile.container->file);
+    if (std::string(runtime) == "apptainer") CHECK(file == "old");
+    if (std::string(runtime) == "charliecloud") CHECK_THAT(file, ContainsSubstring("the image/usr/share"));
+    const auto again = deploy::profile_from_json(deploy::to_json(inside.profile));
+    REQUIRE(again);
+    CHECK(*again == inside.profile);
+    auto document = deploy::to_json(inside.profile);
+    document["container"]["form"] = "brick";
+    CHECK_THAT(deploy::profile_from_json(document).error(), ContainsSubstring("/container/form"));
+    fs::remove(inside.profile.container->file);
+    CHECK(inside.run().code == 5);
+  }
 }
 
 TEST_CASE("a script refuses another image than the one that was measured", "[deploy]") {

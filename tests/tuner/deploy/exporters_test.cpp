@@ -4,6 +4,7 @@
 #include <set>
 
 #include "measure/protocol/request.hpp"
+#include "space/file_contents.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
@@ -303,6 +304,107 @@ TEST_CASE("the script of an unchanged training carries the module and puts it in
   profile.launch.set["NOCTURNE_LEVER_AUTOCAST"] = "script";
   CHECK_FALSE(deploy::pulls_levers(profile));
   CHECK_THAT(deploy::export_env(profile), !ContainsSubstring("module in front"));
+}
+
+namespace {
+
+/// A training whose module finds it slow wherever it may fall back: its steps are none of a script's.
+deploy::Profile watched_script(const fs::path& folder) {
+  auto profile = changed_script(folder);
+  profile.training.own_command["template"] = {
+      "sh", "-c",
+      "if [ \"$NOCTURNE_WATCH_FALL_BACK\" ]; then : > \"$NOCTURNE_WATCH_FALL_BACK\"; exit 1; fi; cat; "
+      "echo \"measured $1 $NOCTURNE_WATCH $NOCTURNE_WATCH_LOG <$OMP_NUM_THREADS>\"; exit 7",
+      "sh"};
+  profile.step = deploy::StepForecast{.seconds = 0.25, .sd = 0, .degrees = 4, .processes = 3};
+  profile.module = {{"sitecustomize.py", "\n"}};
+  auto of_default = profile;
+  of_default.training.own_command["template"] = {"sh", "-c", "echo default $1 \"<$OMP_NUM_THREADS>$NOCTURNE_WATCH\"",
+                                                 "sh"};
+  of_default.launch.set = {{"OMP_NUM_THREADS", "1"}};
+  of_default.step->seconds = 0.5;
+  profile.of_default.push_back(std::move(of_default));
+  return profile;
+}
+
+test::ShellResult run_watched(const deploy::Profile& profile, const fs::path& folder, const std::string& variables) {
+  test::make_file(folder / "train.sh", deploy::export_sh(profile));
+  return test::shell("cd " + folder.string() + "; export TMPDIR=" + folder.string() +
+                     " XDG_CACHE_HOME=" + folder.string() + "/cache NOCTURNE_DATA=/data; " + variables +
+                     " sh train.sh 'an argument' 2>&1 < train.txt");
+}
+
+}  // namespace
+
+TEST_CASE("the script of an unchanged training watches and falls back where it is asked to", "[deploy]") {
+  const test::TemporaryFolder folder;
+  test::make_file(folder.path() / "train.txt", "its input\n");
+  const auto profile = watched_script(folder.path());
+  const auto plain = run_watched(profile, folder.path(), "");
+  CHECK(plain.code == 7);
+  CHECK(plain.output == "its input\nmeasured an argument   <2>\n");
+
+  const auto watched = run_watched(profile, folder.path(), "WATCH=1");
+  CHECK(watched.code == 7);
+  CHECK_THAT(watched.output, ContainsSubstring("its input") && ContainsSubstring("/data/deployments <2>") &&
+                                 ContainsSubstring(R"("default_limit_s":0.5,"expected_s":0.25,"limit_s":0.25)") &&
+                                 ContainsSubstring(R"("profile":"mnist-evening")"));
+
+  const auto fell_back = run_watched(profile, folder.path(), "FALL_BACK=1");
+  CHECK(fell_back.code == 0);
+  CHECK(fell_back.output == "default an argument <1>\n");
+  // Nothing of the watch is left.
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    CHECK_FALSE(entry.path().filename().string().starts_with("tmp."));
+
+  auto alone = profile;
+  alone.of_default.clear();
+  CHECK(run_watched(alone, folder.path(), "FALL_BACK=1").code == 7);
+  alone.step.reset();
+  CHECK_THAT(deploy::export_sh(alone), !ContainsSubstring("{WATCH"));
+}
+
+TEST_CASE("a signal to a watched script reaches the training, whose status is the script's", "[deploy]") {
+  const test::TemporaryFolder folder;
+  test::make_file(folder.path() / "train.txt", "");
+  auto profile = watched_script(folder.path());
+  profile.training.own_command["template"] = {"sh", "-c",
+                                              "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"};
+  CHECK(run_watched(profile, folder.path(), "WATCH=1").code == 9);
+}
+
+TEST_CASE("no value of a watched profile becomes a command", "[deploy]") {
+  const test::TemporaryFolder folder;
+  test::make_file(folder.path() / "train.txt", "");
+  const fs::path marker = folder.path() / "marker";
+  const std::string text = test::hostile(marker.string());
+  auto profile = watched_script(folder.path());
+  profile.campaign = text;
+  profile.training.script = "/" + text;
+  profile.training.script_digest = text;
+  profile.measured_on.machine.set({.name = "cpu.model", .value = text, .match = space::Match::Must});
+  profile.launch.set[text] = profile.launch.set["HOSTILE"] = text;
+  auto& of_default = profile.of_default.front();
+  of_default.launch.set[text] = of_default.launch.set["HOSTILE"] = text;
+  of_default.launch.unset = {text};
+  of_default.training.own_command["template"].push_back(text);
+  CHECK(run_watched(profile, folder.path(), "WATCH=1").code == 7);
+  CHECK(run_watched(profile, folder.path(), "FALL_BACK=1").code == 0);
+  CHECK_FALSE(fs::exists(marker));
+}
+
+TEST_CASE("the script of an edited training says so, and trains", "[deploy]") {
+  const test::TemporaryFolder folder;
+  test::make_file(folder.path() / "train.txt", "");
+  test::make_file(folder.path() / "it's.py", "pass\n");
+  auto profile = watched_script(folder.path());
+  profile.training.script = folder.path() / "it's.py";
+  profile.training.script_digest = *space::sha256_of_file(profile.training.script);
+  CHECK_THAT(run_watched(profile, folder.path(), "").output, !ContainsSubstring("was edited"));
+  test::make_file(profile.training.script, "pass  # edited\n");
+  const auto edited = run_watched(profile, folder.path(), "");
+  CHECK(edited.code == 7);
+  CHECK_THAT(edited.output, ContainsSubstring("it's.py was edited since it was measured; nocturne verify PROFILE"));
 }
 
 TEST_CASE("the module's files are found where it is installed", "[deploy]") {

@@ -26,6 +26,12 @@ TEST_CASE("a profile survives its JSON", "[deploy]") {
   deploy::Profile profile = test::sample_profile();
   profile.launch.cpus = {0, 2, 3};
   profile.launch.preload = {"/usr/lib/libjemalloc.so.2"};
+  profile.step = deploy::StepForecast{.seconds = 0.0125, .sd = 0.03, .degrees = 9, .processes = 6};
+  profile.training.script = "/home/me/train.py";
+  profile.training.script_digest = std::string(64, 'a');
+  profile.training.versions = {{"python", "3.11.2"}, {"torch", "2.1.0+cpu"}};
+  profile.of_default.push_back(test::sample_profile());
+  profile.of_default.front().configuration = profile.gain->baseline;
   const auto again = deploy::profile_from_json(nlohmann::json::parse(deploy::to_json(profile).dump()));
   REQUIRE(again);
   CHECK(*again == profile);
@@ -64,6 +70,21 @@ TEST_CASE("a profile that would do harm or nonsense is refused, and the place is
   CHECK_THAT(error_with("/configuration", {{"x", nullptr}}), ContainsSubstring("/configuration"));
   CHECK_THAT(error_with("/objective/epochs", "many"), ContainsSubstring("/objective/epochs"));
   CHECK_THAT(error_with("/verdict/pairs", -1), ContainsSubstring("/verdict/pairs"));
+  const nlohmann::json step = {{"seconds", 0.1}, {"sd", 0.05}, {"degrees", 4}, {"processes", 1}};
+  CHECK(error_with("/step", step) == "accepted");
+  for (const auto& [key, value] : std::map<std::string, nlohmann::json>{
+           {"seconds", 0}, {"sd", 7}, {"degrees", 1e-300}, {"processes", 0}, {"seconds", "much"}}) {
+    nlohmann::json wrong = step;
+    wrong[key] = value;
+    CHECK_THAT(error_with("/step", wrong), ContainsSubstring("/step"));
+  }
+  CHECK_THAT(error_with("/training/script", {{"file", "train.py"}, {"digest", ""}}),
+             ContainsSubstring("/training/script/file: expected an absolute path"));
+  CHECK_THAT(error_with("/training/script", {{"file", "/train.py"}, {"digest", "$(id)"}}),
+             ContainsSubstring("/training/script/digest"));
+  nlohmann::json inner = deploy::to_json(test::sample_profile());
+  inner["training"]["program"] = "worker";
+  CHECK_THAT(error_with("/default", inner), ContainsSubstring("/default/training/program"));
   CHECK(error_with("/a_key_of_the_future", 1) == "accepted");
 
   nlohmann::json document = deploy::to_json(test::sample_profile());

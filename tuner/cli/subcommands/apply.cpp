@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -19,6 +23,8 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "measure/protocol/event_writer.hpp"
+#include "measure/supervisor/run_folder.hpp"
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
@@ -29,10 +35,13 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/subcommands/bundles.hpp"
 #include "tuner/deploy/apply.hpp"
+#include "tuner/deploy/deployment_log.hpp"
 #include "tuner/deploy/make_missing.hpp"
 #include "tuner/deploy/own_command.hpp"
+#include "tuner/deploy/script_state.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/deploy/training_request.hpp"
+#include "tuner/deploy/watch.hpp"
 #include "tuner/executor/interruption.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -46,7 +55,10 @@ struct ApplyOptions {
   std::vector<std::string> command;  ///< empty: the profile's own training
   bool force = false;
   bool dry_run = false;
-  bool no_make = false;  ///< refuse where an environment or a build is missing
+  bool no_make = false;    ///< refuse where an environment or a build is missing
+  bool watch = false;      ///< compare the first steps with the profile's estimate
+  bool fall_back = false;  ///< watch, and start the default instead where it is slower than that
+  [[nodiscard]] bool watches() const { return watch || fall_back; }
   // The profile's own training
   std::optional<std::int64_t> epochs, steps;
   std::optional<std::uint64_t> seed;
@@ -109,11 +121,7 @@ protocol::Request requested_training(const ApplyOptions& options, const deploy::
   return request;
 }
 
-ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
-  // exec() replaces this process with all that its buffers still hold.
-  context.out->flush();
-  context.err->flush();
-  const deploy::ExecuteFailure failure = deploy::execute(plan);
+ExitCode say_failure(const Context& context, const deploy::ExecuteFailure& failure) {
   switch (failure.step) {
     case deploy::ExecuteStep::Prepare:
       break;
@@ -123,6 +131,79 @@ ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
       return complain(context, ExitCode::NotExecutable, failure.message);
   }
   return complain(context, ExitCode::Refused, failure.message);
+}
+
+ExitCode execute(const Context& context, const deploy::ApplyPlan& plan) {
+  // exec() replaces this process with all that its buffers still hold.
+  context.out->flush();
+  context.err->flush();
+  return say_failure(context, deploy::execute(plan));
+}
+
+/// Why the profile cannot be watched, or nothing be fallen back to; empty: it can.
+std::string missing_for_watch(const ApplyOptions& options, const deploy::Profile& profile) {
+  const bool given = !options.command.empty();
+  if (given && !deploy::has_own_command(profile))
+    return "--watch is for the profile's own training: of another command the steps are not seen";
+  if (!profile.step) {
+    return fmt::format(
+        "the profile does not say what a step takes, so there is nothing to compare with: '{}' says it, "
+        "where steps were seen",
+        tuner::command_text({"export"}));
+  }
+  if (!options.fall_back) return {};
+  if (given) return "--fall-back does not know the default of another command: leave it out, or the command";
+  return deploy::can_fall_back(profile)
+             ? std::string()
+             : "the profile does not say how its default is started, or is the default itself";
+}
+
+deploy::CanaryLimits limits_of(const deploy::Profile& profile) {
+  deploy::CanaryLimits limits{.measured = *profile.step, .of_default = {}};
+  if (deploy::can_fall_back(profile)) limits.of_default = profile.of_default.front().step;
+  return limits;
+}
+
+/// Says what was seen, and keeps it.
+void tell_seen(const Context& context, const deploy::Profile& profile, const deploy::Canary& canary, bool falls_back) {
+  const deploy::CanaryLimits limits = limits_of(profile);
+  const std::string said = deploy::sentence_of(canary, limits);
+  if (canary.finding != deploy::CanaryFinding::AsMeasured)
+    print_sentences(*context.err, "warning", {said + (falls_back ? "; the default is started instead" : "")});
+  const auto kept = deploy::append_deployment(
+      context.deployments_folder(), {.time = deploy::time_now(),
+                                     .host = deploy::host_here(),
+                                     .profile = profile.campaign,
+                                     .trial = profile.trial,
+                                     .finding = falls_back ? "fell back" : std::string(deploy::to_text(canary.finding)),
+                                     .step_s = canary.seconds,
+                                     .expected_s = limits.measured.seconds,
+                                     .limit_s = limits.measured.limit(),
+                                     .because = said});
+  if (!kept) print_sentences(*context.err, "warning", {"what was seen cannot be kept: " + kept.error()});
+  context.err->flush();
+}
+
+/// The plan as a child that is watched. `start_default`: becomes the default.
+ExitCode run_watched(const ApplyOptions& options, const deploy::Profile& profile, const deploy::WatchedJob& job,
+                     const Context& context, const std::function<ExitCode()>& start_default) {
+  context.out->flush();
+  context.err->flush();
+  const deploy::WatchSettings settings{.fall_back = options.fall_back, .window = deploy::window_for(profile)};
+  const deploy::WatchEnd end = deploy::watch(job, settings, [&](const deploy::Canary& canary, bool falls_back) {
+    tell_seen(context, profile, canary, falls_back);
+  });
+  if (end.failure) return say_failure(context, *end.failure);
+  return end.fell_back ? start_default() : static_cast<ExitCode>(deploy::end_as(end.status));
+}
+
+/// A new folder for the steps of a script, with the file to which its module appends. The error is a sentence.
+std::expected<fs::path, std::string> make_watched_folder() {
+  std::string name = (fs::temp_directory_path() / "nocturne-watch-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr)
+    return std::unexpected(fmt::format("no folder {} can be made: {}", name, std::strerror(errno)));
+  protocol::EventWriter(name + "/" + measure::kEventsFile).hello("script");
+  return fs::path(name);
 }
 
 /// Objections and warnings; with --dry-run the plan. Empty: it is to be executed.
@@ -144,6 +225,18 @@ std::optional<ExitCode> say_plan(const ApplyOptions& options, const deploy::Appl
   return ExitCode::Ok;
 }
 
+/// Removes a folder at the end; an empty name: nothing.
+struct RemovedFolder {
+  fs::path folder;
+  explicit RemovedFolder(fs::path path) : folder(std::move(path)) {}
+  RemovedFolder(const RemovedFolder&) = delete;
+  RemovedFolder& operator=(const RemovedFolder&) = delete;
+  ~RemovedFolder() {
+    std::error_code ignored;
+    if (!folder.empty()) fs::remove_all(folder, ignored);
+  }
+};
+
 /// The user's command that was tuned, with the options of the best; or another in its place, here.
 ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& profile,
                          const deploy::ApplyMachine& machine, const Context& context) {
@@ -157,12 +250,30 @@ ExitCode run_own_command(const ApplyOptions& options, const deploy::Profile& pro
   if (!words) return complain(context, ExitCode::Refused, words.error());
   // Another command runs where the user stands; the one that was tuned where it was tuned.
   const std::string folder = given ? "" : profile.training.own_command.value("folder", "");
-  deploy::ApplyPlan plan = deploy::plan_command(profile, *words, folder, machine, options.force);
+  fs::path watched;
+  if (options.watches() && !options.dry_run) {
+    auto made = make_watched_folder();
+    if (!made) return complain(context, ExitCode::Refused, made.error());
+    watched = *std::move(made);
+  }
+  const RemovedFolder removed{watched};
+  deploy::ApplyPlan plan = deploy::plan_command(profile, *words, folder, machine, options.force, watched);
+  for (const std::string& change : deploy::changes_since(profile)) {
+    plan.warnings.push_back(fmt::format("{}; '{}' measures it again", change,
+                                        tuner::command_text("verify", tuner::file_word(options.profile))));
+  }
   if (given)
     for (const std::string& missing : deploy::missing_options(profile, *words))
       plan.warnings.push_back("it was measured with " + missing + ", which this command does not have");
   if (const auto said = say_plan(options, plan, context)) return *said;
-  return execute(context, plan);
+  if (watched.empty()) return execute(context, plan);
+  const deploy::WatchedJob job{.plan = plan, .limits = limits_of(profile), .folder = watched, .private_folder = true};
+  return run_watched(options, profile, job, context, [&] {
+    const deploy::Profile& of_default = profile.of_default.front();
+    const auto default_words = deploy::own_words(of_default);
+    if (!default_words) return complain(context, ExitCode::Refused, default_words.error());
+    return execute(context, deploy::plan_command(of_default, *default_words, folder, machine, true));
+  });
 }
 
 /// Lines of what is made first, on the error stream: the output is the command's.
@@ -232,18 +343,7 @@ std::expected<fs::path, ExitCode> file_of(const ApplyOptions& options, const Con
       complain(context, ExitCode::Refused, "the bundle holds no profile: its environments are installed"));
 }
 
-void setup(CLI::App& subcommand, ApplyOptions& options) {
-  subcommand
-      .add_option("profile", options.profile,
-                  "A profile's JSON file, the name of a campaign that was exported, or a bundle of 'env export'")
-      ->type_name("PROFILE")
-      ->required();
-  subcommand.add_option("command", options.command, "After '--': what to run (default: the profile's own training)")
-      ->type_name("COMMAND...");
-  subcommand.add_flag("--force", options.force, "Run although this machine is not the one that was measured");
-  subcommand.add_flag("--no-make", options.no_make,
-                      "Refuse where an environment or a build is missing; else it is made first");
-  subcommand.add_flag("--dry-run", options.dry_run, "Print what would run, and run nothing");
+void add_training_options(CLI::App& subcommand, ApplyOptions& options) {
   const char* own = "Options of the profile's own training";
   auto* epochs = subcommand.add_option("--epochs", options.epochs, "Whole epochs (default: the profile's)");
   epochs->type_name("N")->check(whole_number(1))->group(own);
@@ -261,6 +361,26 @@ void setup(CLI::App& subcommand, ApplyOptions& options) {
   subcommand.add_option("--output", options.output, "Folder for request and events (default: a new one here)")
       ->type_name("DIR")
       ->group(own);
+}
+
+void setup(CLI::App& subcommand, ApplyOptions& options) {
+  subcommand
+      .add_option("profile", options.profile,
+                  "A profile's JSON file, the name of a campaign that was exported, or a bundle of 'env export'")
+      ->type_name("PROFILE")
+      ->required();
+  subcommand.add_option("command", options.command, "After '--': what to run (default: the profile's own training)")
+      ->type_name("COMMAND...");
+  subcommand.add_flag("--force", options.force, "Run although this machine is not the one that was measured");
+  subcommand.add_flag("--no-make", options.no_make,
+                      "Refuse where an environment or a build is missing; else it is made first");
+  subcommand.add_flag("--dry-run", options.dry_run, "Print what would run, and run nothing");
+  subcommand.add_flag("--watch", options.watch,
+                      "Compare the first steps with the profile's: slower than a new process may be is a warning");
+  subcommand.add_flag(
+      "--fall-back", options.fall_back,
+      "Watch, and start the default instead where it is slower than that, too, and nothing explains it");
+  add_training_options(subcommand, options);
   subcommand.footer(
       "Sets the environment variables, the allocator and the CPUs that were measured, then becomes the command: its\n"
       "exit status is that of apply. If this machine differs in what must match, it refuses with status 125. If the\n"
@@ -269,11 +389,60 @@ void setup(CLI::App& subcommand, ApplyOptions& options) {
       "The profile of a command of your own runs that command in its folder, with the best options. With another\n"
       "command behind '--' a warning names the options that it lacks.\n"
       "\n"
+      "--watch stays beside the command and looks at its steps in windows of two to ten seconds. What it takes for "
+      "slow\n"
+      "is beyond the 99.9 % interval of one new process, in the second window, too; the warning has both numbers and\n"
+      "what explains it: other processes, the hypervisor, a processor that is too hot, data read for the first time,\n"
+      "another machine. --fall-back ends the command only where nothing does that would slow the default as well. "
+      "What\n"
+      "was seen is kept: 'nocturne list deployments'.\n"
+      "\n"
       "Examples:\n"
       "  nocturne apply mnist-evening\n"
+      "  nocturne apply mnist-evening --fall-back\n"
       "  nocturne apply mnist-evening-0123456789ab.nocturne\n"
       "  nocturne apply mnist-evening.json -- python3 train.py --epochs 3\n"
       "  nocturne apply mnist-evening --dry-run -- ./train\n");
+}
+
+/// A training of the profile in `folder`, prepared; what ends it before.
+std::expected<deploy::ApplyPlan, ExitCode> prepared_training(const ApplyOptions& options,
+                                                             const deploy::Profile& profile, const fs::path& folder,
+                                                             const deploy::ApplyMachine& machine,
+                                                             const Context& context) {
+  const protocol::Request request = requested_training(options, profile);
+  deploy::ApplyPlan plan = deploy::plan_training(profile, folder, request.data_folder, machine, options.force);
+  if (const auto said = say_plan(options, plan, context)) return std::unexpected(*said);
+  if (const auto prepared = prepare_training(plan, request, context); !prepared)
+    return std::unexpected(complain(context, ExitCode::Refused, prepared.error()));
+  return plan;
+}
+
+ExitCode run_own_training(const ApplyOptions& options, deploy::Profile& profile, const deploy::ApplyMachine& machine,
+                          const Context& context) {
+  if (const auto ended = make_first(options, profile, machine, context)) return *ended;
+  if (options.fall_back) {
+    if (const auto ended = make_first(options, profile.of_default.front(), machine, context)) return *ended;
+  }
+  const fs::path folder = training_folder(options, profile);
+  const auto plan = prepared_training(options, profile, folder, machine, context);
+  if (!plan) return plan.error();
+  if (!options.watches()) return execute(context, *plan);
+  const deploy::WatchedJob job{.plan = *plan, .limits = limits_of(profile), .folder = folder};
+  return run_watched(options, profile, job, context, [&] {
+    std::error_code ignored;
+    fs::rename(folder / measure::kEventsFile, folder / "events.slow.jsonl", ignored);
+    const auto of_default = prepared_training(options, profile.of_default.front(), folder, machine, context);
+    return of_default ? execute(context, *of_default) : of_default.error();
+  });
+}
+
+/// A command of the user's choice, as the profile was measured.
+ExitCode run_given_command(const ApplyOptions& options, const deploy::Profile& profile,
+                           const deploy::ApplyMachine& machine, const Context& context) {
+  const auto plan = deploy::plan_command(profile, options.command, {}, machine, options.force);
+  if (const auto said = say_plan(options, plan, context)) return *said;
+  return execute(context, plan);
 }
 
 /// Returns only where the command did not start: Refused, NotExecutable, NoCommand; Ok for --dry-run. Else the process
@@ -283,23 +452,12 @@ ExitCode run(const ApplyOptions& options, Context& context) {
   if (!file) return file.error();
   auto profile = deploy::load_profile(*file);
   if (!profile) return complain(context, ExitCode::Refused, profile.error());
+  if (const std::string missing = missing_for_watch(options, *profile); options.watches() && !missing.empty())
+    return complain(context, ExitCode::Refused, missing);
   const deploy::ApplyMachine machine = this_machine();
   if (deploy::has_own_command(*profile)) return run_own_command(options, *profile, machine, context);
-  const bool own_training = options.command.empty();
-  if (own_training) {
-    if (const auto ended = make_first(options, *profile, machine, context)) return *ended;
-  }
-  const protocol::Request request = requested_training(options, *profile);
-  const deploy::ApplyPlan plan = own_training
-                                     ? deploy::plan_training(*profile, training_folder(options, *profile),
-                                                             request.data_folder, machine, options.force)
-                                     : deploy::plan_command(*profile, options.command, {}, machine, options.force);
-  if (const auto said = say_plan(options, plan, context)) return *said;
-  if (own_training) {
-    if (const auto prepared = prepare_training(plan, request, context); !prepared)
-      return complain(context, ExitCode::Refused, prepared.error());
-  }
-  return execute(context, plan);
+  return options.command.empty() ? run_own_training(options, *profile, machine, context)
+                                 : run_given_command(options, *profile, machine, context);
 }
 
 }  // namespace

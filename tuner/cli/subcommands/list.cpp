@@ -25,6 +25,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/deploy/deployment_log.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/installation/own_workers.hpp"
 
@@ -304,12 +305,27 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   return print(context, "comparisons", std::move(document), table);
 }
 
+ExitCode list_deployments(const ListOptions& options, const Context& context) {
+  const auto deployments = deploy::read_deployments(context.deployments_folder());
+  json document = json::array();
+  Table table({{"profile"}, {"host"}, {"time"}, {"finding"}, {"what", Align::Left, Fit::Wraps}});
+  for (std::size_t i = deployments.size() - shown(deployments, options.limit); i < deployments.size(); ++i) {
+    const deploy::Deployment& each = deployments[i];
+    document.push_back(deploy::to_json(each));
+    table.add({Cell(each.profile, Style::Strong), Cell(each.host), Cell(each.time),
+               Cell(each.finding, each.finding == "as measured" ? Style::Good : Style::Warning), Cell(each.because)});
+  }
+  return print(context, "deployments", std::move(document), table);
+}
+
 constexpr Listing kListings[] = {
     {"campaigns", "campaigns of the database, the last opened first", list_campaigns},
     {"trials", "trials of a campaign", list_trials},
     {"comparisons", "trials of a campaign that were measured in pairs, oldest first", list_comparisons},
     {"parameters", "parameters of a campaign", list_parameters},
     {"events", "log of a campaign: opened, resumed, ended and why, the last lines", list_events},
+    {"deployments", "what 'apply --watch' and watched scripts saw, and on which host, the last lines",
+     list_deployments},
     {"builds", "builds of workers, the last used first", list_builds},
     {"strategies", "strategies that a campaign can name", list_strategies},
     {"workers", "workers built from our sources; others: nocturne env list", list_workers},

@@ -23,6 +23,7 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/deploy/deployment_log.hpp"
 #include "tuner/deploy/profile_member.hpp"
 #include "tuner/deploy/verification.hpp"
 #include "tuner/executor/pair_driver.hpp"
@@ -44,7 +45,8 @@ struct VerifiedProfile {
   std::optional<deploy::Profile> profile;
   std::unique_ptr<deploy::ProfileMember> member;  ///< null: `found` says why it cannot be measured
   deploy::Verification found;
-  std::vector<std::string> differences;  ///< how the machine differs from the profile's, in words
+  std::vector<std::string> differences;         ///< how the machine differs from the profile's, in words
+  std::vector<deploy::Deployment> deployments;  ///< what was seen of it last, on each host
 };
 
 /// Whether work that takes that long may still be begun.
@@ -149,7 +151,10 @@ nlohmann::json to_json(const VerifiedProfile& each) {
   nlohmann::json document = {{"profile", each.file.string()},
                              {"finding", deploy::to_text(each.found.finding)},
                              {"because", each.found.because},
-                             {"differences", each.differences}};
+                             {"differences", each.differences},
+                             {"deployments", json_list(each.deployments, [](const deploy::Deployment& seen) {
+                                return deploy::to_json(seen);
+                              })}};
   if (const auto& comparison = each.found.comparison) {
     document["gain_percent"] = comparison->gain_percent;
     document["low_percent"] = comparison->low_percent;
@@ -163,12 +168,20 @@ Style style_of(deploy::VerificationOutcome finding) {
   return finding == deploy::VerificationOutcome::Holds ? Style::Good : Style::Warning;
 }
 
+/// What the machine and deployments say of it, a line each.
+std::vector<std::string> remarks_on(const VerifiedProfile& each) {
+  std::vector<std::string> remarks = each.differences;
+  for (const deploy::Deployment& seen : each.deployments)
+    remarks.push_back(fmt::format("on {} at {}: {}: {}", seen.host, seen.time, seen.finding, seen.because));
+  return remarks;
+}
+
 void print_one(const Context& context, const VerifiedProfile& each) {
   *context.out << fmt::format(
       "{} {}: {}\n", each.file.string(),
       coloured(std::string(deploy::to_text(each.found.finding)), style_of(each.found.finding), context.colour_out()),
       each.found.because);
-  for (const std::string& difference : each.differences) *context.out << "  " << difference << '\n';
+  for (const std::string& remark : remarks_on(each)) *context.out << "  " << printable(remark) << '\n';
 }
 
 void print_all(const Context& context, const std::vector<VerifiedProfile>& profiles) {
@@ -192,8 +205,8 @@ void print_all(const Context& context, const std::vector<VerifiedProfile>& profi
   }
   table.print(context);
   for (const VerifiedProfile& each : profiles)
-    for (const std::string& difference : each.differences)
-      *context.out << each.file.stem().string() << ": " << printable(difference) << '\n';
+    for (const std::string& remark : remarks_on(each))
+      *context.out << each.file.stem().string() << ": " << printable(remark) << '\n';
   *context.out << "That any of these findings is wrong has a chance of at most 5 %.\n";
 }
 
@@ -271,6 +284,9 @@ ExitCode run(const VerifyOptions& options, Context& context) {
     return !time || measuring.clock().steady() - began + work <= *time;
   };
   auto profiles = open_members(context, measuring, files, options, time_for);
+  const auto deployments = deploy::read_deployments(context.deployments_folder());
+  for (VerifiedProfile& each : profiles)
+    if (each.profile) each.deployments = deploy::last_deployments(deployments, each.profile->campaign);
   measure_members(context, measuring, profiles, options, time_for);
   print_profiles(context, profiles, options.all);
   if (measuring.interrupted()) return measuring.interruption_code();

@@ -1,5 +1,6 @@
 """As much of PyTorch as the hooks touch. Its work takes seconds of a clock that nothing else moves."""
 
+import os as _os
 import random as _random
 import time
 
@@ -17,8 +18,9 @@ class Clock(object):
 
 
 clock = Clock()
-time.monotonic = lambda: clock.now
-time.process_time = lambda: clock.now / 2
+if not _os.environ.get("FAKE_TORCH_REAL_TIME"):
+    time.monotonic = lambda: clock.now
+    time.process_time = lambda: clock.now / 2
 grad_enabled = True
 
 
