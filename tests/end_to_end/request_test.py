@@ -103,7 +103,7 @@ def main():
         chosen = given["chosen"]
         assert chosen["configuration"] == {"framework": "tensorflow-2.1", "batch": 128}, chosen
         assert "does not satisfy it and" in chosen["price"], chosen
-        assert sorted(given["files"]) == ["Dockerfile", "image.def", "job.sh", "profile.json", "why.md"], given
+        assert sorted(given["files"]) == ["Dockerfile", "campaign.json", "image.def", "job.sh", "profile.json", "why.md"], given
         trained = trains(place, given["files"]["job.sh"])
         assert trained["configuration"] == chosen["configuration"], trained
 

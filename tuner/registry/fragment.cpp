@@ -12,7 +12,9 @@ using Json = nlohmann::json;
 
 bool holds(const Fragment& fragment, const FragmentSubject& subject) {
   const auto is = [](const std::string& wanted, const std::string& given) { return wanted.empty() || wanted == given; };
-  return is(fragment.application, subject.application) && is(fragment.infrastructure, subject.infrastructure) &&
+  const bool application = fragment.application.empty() ||
+                           std::ranges::find(subject.applications, fragment.application) != subject.applications.end();
+  return application && is(fragment.infrastructure, subject.infrastructure) &&
          is(fragment.storage_class, subject.storage_class) && !(fragment.only_unmeasured && subject.measured) &&
          std::ranges::all_of(fragment.features.items(), [&](const auto& feature) {
            return feature.key() != "version" && subject.features.contains(feature.key()) &&

@@ -30,7 +30,7 @@ struct Fragment {
 
 /// What a job is, as far as fragments ask.
 struct FragmentSubject {
-  std::string application;                             ///< framework, app_tag or MPI library
+  std::vector<std::string> applications;               ///< its names: app_tag, framework, MPI library
   nlohmann::json features = nlohmann::json::object();  ///< of its section; `version` is never one
   std::string infrastructure, storage_class;
   bool measured = false;

@@ -126,7 +126,9 @@ class CampaignCandidates {
     if (wrong.empty()) best = proven_of(answer, unproven);
     if (!best) best = fastest_that_fits();
     if (!best) return std::unexpected(wrong);
-    Fitting fitting{.answer = with_best(store, answer, *best), .labels = labels(*best)};
+    Fitting fitting{.answer = with_best(store, answer, *best),
+                    .framework = framework_of(sections_.worker, best->trial.configuration),
+                    .labels = labels(*best)};
     fitting.evidence = evidence_of(store, fitting.answer, candidates_.here);
     fitting.seconds = best->trial.estimate ? best->trial.estimate->value : 0;
     fitting.price = wrong.empty() ? "" : price_of(store, answer, *best);
@@ -265,7 +267,7 @@ Choice choose(const Candidates& candidates, const Demands& demands) {
   std::vector<Offer> offers = offered(candidates, demands, choice.others);
   if (!known.empty()) choice.chosen = std::move(known.front());
   for (std::size_t i = 0; i < offers.size(); ++i) {
-    if (!choice.chosen && i == 0) continue;
+    if (choice.chosen ? offers[i].name == choice.chosen->framework : i == 0) continue;
     choice.others.push_back(not_chosen(offers[i], demands,
                                        choice.chosen ? fmt::format("nothing was measured in it")
                                                      : fmt::format("neither was measured, and {} comes first: what is "

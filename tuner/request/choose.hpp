@@ -27,7 +27,8 @@ enum class Evidence { PairsHere, TrialsHere, TrialsOnClass, TrialsElsewhere, Non
 
 /// The best of one campaign that satisfies a request.
 struct Fitting {
-  Answer answer;  ///< its `best` is the configuration, with its own verdict
+  Answer answer;          ///< its `best` is the configuration, with its own verdict
+  std::string framework;  ///< that trains it: a recipe, or a worker of ours
   Labels labels;
   Evidence evidence = Evidence::TrialsElsewhere;
   double seconds = 0;    ///< estimate for the campaign's primary horizon

@@ -136,10 +136,9 @@ std::expected<Deployment, std::string> deployment_of(const JobRequest& request, 
         std::max(deployment.accelerators, request.optimisation.value(Json::json_pointer(each), std::int64_t{0}));
   deployment.gpu = request.job_options.contains("request_gpus") || demands.accelerator == "nvidia" ||
                    has_accelerators(request) || (choice.offer && choice.offer->labels.accelerator == "nvidia");
-  FragmentSubject subject{.application = demands.framework.empty() ? demands.workload : demands.framework,
+  FragmentSubject subject{.applications = {demands.workload, demands.framework, demands.library},
                           .features = request.feature_section(),
                           .measured = deployment.profile.has_value()};
-  if (subject.application.empty()) subject.application = demands.library;
   choose_storage(deployment, subject);
   deployment.fragments = fragments_for(registry.fragments, subject);
   note_evidence(deployment);

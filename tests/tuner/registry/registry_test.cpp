@@ -121,7 +121,7 @@ TEST_CASE("fragments come from the general to the special, each text once", "[re
       fragment("other", "x", R"({"application": {"name": "torch"}})"),
       fragment("version", "y", R"({"application": {"name": "tf", "feature": {"version": "2.1"}}})"),
       fragment("denied", "z", R"({"application": {"name": "tf", "feature": {"xla": false}}})")};
-  tuner::FragmentSubject subject{.application = "tf",
+  tuner::FragmentSubject subject{.applications = {"net", "tf"},
                                  .features = {{"xla", true}, {"version", "2.1"}},
                                  .infrastructure = "hill",
                                  .storage_class = "default-ssd"};

@@ -61,7 +61,7 @@ struct RequestAnswer {
   tuner::JobRequest request;
   tuner::Choice choice{};
   std::optional<tuner::Deployment> deployment{};  ///< empty: nothing answers, or the job tunes first
-  std::optional<tuner::OpenCampaign> campaign{};  ///< what is left open, where it is to be tuned
+  std::optional<tuner::OpenCampaign> campaign{};  ///< what is left open, where that is asked for
   std::string job_script{}, build_script{};
 };
 
@@ -153,13 +153,16 @@ RequestAnswer answer_of_request(const RequestOptions& options, Context& context)
       .here = measure::fingerprint_of(measure::probe_machine({.onednn_prefix = installation.onednn_prefix})),
       .obstacle = [&](const std::string& name) { return frameworks->obstacle(name); }};
   tuner::Demands demands = tuner::demands_of(answer.request);
-  if (options.tune || answer.request.optimisation.value("enable_autotuning", false)) {
-    answer.campaign = value_or_refuse(
-        context, ExitCode::Usage, tuner::open_campaign_of(answer.request, open_frameworks(candidates, *frameworks)));
-    if (!options.has_budget()) {
-      answer.job_script = tuner::tuning_script(answer.request);
-      return answer;
-    }
+  const bool tunes = options.tune || answer.request.optimisation.value("enable_autotuning", false);
+  if (tunes || !options.write.empty()) {
+    auto open = tuner::open_campaign_of(answer.request, open_frameworks(candidates, *frameworks));
+    if (open || tunes) answer.campaign = value_or_refuse(context, ExitCode::Usage, std::move(open));
+  }
+  if (tunes && !options.has_budget()) {
+    answer.job_script = tuner::tuning_script(answer.request);
+    return answer;
+  }
+  if (tunes) {
     tune_now(options, context, *answer.campaign);
     demands.workload = answer.campaign->name;  // the script is the winner's
     demands.words.clear();
