@@ -107,7 +107,7 @@ std::string identity_of(const ImageRecipe& recipe) {
 
 std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& document, const fs::path& beside) {
   static const std::set<std::string> kKnown = {"image",     "title", "kind",   "suite",   "packages", "mirror",
-                                               "reference", "file",  "folder", "disk_mb", "note"};
+                                               "reference", "file",  "folder", "disk_mb", "note",     "labels"};
   if (!document.is_object()) return std::unexpected("the recipe of an image is a JSON object");
   for (const auto& [key, value] : document.items())
     if (!kKnown.contains(key)) return refuse_key(key, fmt::format("unknown; known are {}", fmt::join(kKnown, ", ")));
@@ -125,6 +125,7 @@ std::expected<ImageRecipe, std::string> image_recipe_from_json(const json& docum
     recipe.folder = document.value("folder", "");
     recipe.disk_mb = document.value("disk_mb", std::int64_t{0});
     recipe.note = document.value("note", "");
+    recipe.labels = document.value("labels", json::object());
     if (const std::string file = document.value("file", ""); !file.empty()) {
       if (!is_image_name(file)) return refuse_key("file", fmt::format("'{}' is no file name beside the recipe", file));
       recipe.file = fs::absolute(beside / file).lexically_normal();

@@ -5,7 +5,7 @@
 ///
 ///   {"image": "debian-12", "title": "Debian 12, minimal", "kind": "debootstrap",
 ///    "suite": "bookworm", "packages": ["python3-minimal", "libgomp1"], "mirror": "…",   (mirror: Debian's own if
-///    absent) "disk_mb": 270, "note": "…"}
+///    absent) "disk_mb": 270, "note": "…", "labels": {"application": "debian", "version": "12"}}
 ///   {"image": "…", "kind": "reference", "reference": "registry.example/team/trainer@sha256:<64 digits>"}
 ///   {"image": "…", "kind": "file", "file": "trainer.Dockerfile"}        beside the recipe; *.def for Apptainer
 ///   {"image": "…", "kind": "folder", "folder": "/srv/images/trainer"}   a root file system that is there already
@@ -37,6 +37,7 @@ struct ImageRecipe {
   std::filesystem::path folder;  ///< absolute
   std::int64_t disk_mb = 0;
   std::string note;
+  nlohmann::json labels = nlohmann::json::object();  ///< what requests ask for (tuner/registry); may be empty
 };
 
 /// Everything that decides what comes out, as text: enters the image's key. Reads the file of kind `file`.

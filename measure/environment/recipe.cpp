@@ -18,7 +18,7 @@ namespace nocturne::measure {
 namespace {
 
 using nlohmann::json;
-constexpr std::array<std::string_view, 24> kRecipeKeys = {"recipe",
+constexpr std::array<std::string_view, 25> kRecipeKeys = {"recipe",
                                                           "title",
                                                           "kind",
                                                           "worker",
@@ -41,7 +41,8 @@ constexpr std::array<std::string_view, 24> kRecipeKeys = {"recipe",
                                                           "interpreter",
                                                           "environment",
                                                           "uses_system_packages",
-                                                          "graph_compilers"};
+                                                          "graph_compilers",
+                                                          "labels"};
 constexpr std::array<std::string_view, 4> kSources = {"pip", "distribution", "opt-build", "image"};
 constexpr std::int64_t kMegabyte = 1'000'000;
 constexpr std::int64_t kMostMegabytes = 1'000'000;  // a terabyte: more is a typing error
@@ -336,6 +337,7 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
   recipe.uses_system_packages = members.flag("uses_system_packages");
   read_needs(members, document, recipe);
   read_environment(members, document, recipe);
+  if (document.contains("labels") && !document["labels"].is_object()) members.fail("/labels", "is not an object");
   recipe.licence = members.text("licence", "");
   recipe.note = members.text("note", "");
   recipe.download_bytes = members.bytes("download_mb");

@@ -18,7 +18,8 @@
 ///    it "needs": {"commands": ["g++"], "isa": ["avx2"], "gpu": true}, "uses_system_packages": true, where a Python of
 ///    this machine imports them already, those are taken "environment": {"PJRT_DEVICE": "CPU"},         variables the
 ///    worker runs with; {environment} is its folder "licence": "BSD-3-Clause", "download_mb": 740, "disk_mb": 1430,
-///    "note": "…"}
+///    "labels": {"framework": "pytorch", "version": "1.4"},   what requests ask for (tuner/registry), where its name
+///    does not say it "note": "…"}
 ///
 /// Keys of the other kinds and sources:
 ///

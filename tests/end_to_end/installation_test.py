@@ -38,6 +38,8 @@ class Installed(unittest.TestCase):
         self.assertIn(str(self.prefix / "share/nocturne"), done.stdout)
         self.assertNotIn(str(SOURCE), done.stdout)
         self.assertIn("mxnet-1.9.1", self.nocturne("env", "list").stdout)
+        self.assertIn("modak-pytorch-1.5-cpu-pip", self.nocturne("list", "images").stdout)
+        self.assertIn("local", self.nocturne("list", "infrastructures").stdout)
 
     def test_a_worker_is_built_from_it_and_trains(self):
         if not (self.prefix / "bin/nocturne-onednn").exists():

@@ -32,12 +32,43 @@ def answer(place, tree, document, check=0):
                                 check=check).stdout)
 
 
+def can_run_slurm():
+    return os.geteuid() == 0 and all(map(shutil.which, NEEDED))
+
+
+def runs_ranks(place, tree):
+    """An HPC application that nothing was measured of: Slurm starts its ranks, with what comes before and behind."""
+    configuration = pathlib.Path(tree.variables["XDG_CONFIG_HOME"]) / "nocturne"
+    folder = place.folder / "hpc"
+    for each in (configuration / "infrastructures", configuration / "fragments", folder / "stage"):
+        each.mkdir(parents=True)
+    (configuration / "infrastructures/here.json").write_text(json.dumps({
+        "infrastructure": "here", "scheduler": "slurm", "storage": {f"file://{folder}/stage": "default-common"},
+        "modules": ["MODULE=loaded; export MODULE"],
+        "partitions": {"all": {"nodes": 1, "default": True, "node": {"cpu": {"ncores": 2}}}}}))
+    for stage in ("pre", "post"):
+        (configuration / f"fragments/{stage}.json").write_text(json.dumps({
+            "fragment": stage, "stage": stage, "raw": f'echo {stage} >> "$preferred_storage_location"/order',
+            "conditions": {"infrastructure": {"name": "here"}}}))
+    file = place.write({"job": {
+        "job_options": {"job_name": "ranks"}, "target": {"name": "here"},
+        "application": {"app_type": "mpi", "mpi_ranks": 2, "executable": "sh",
+                        "arguments": "-c 'echo $MODULE $OMP_NUM_THREADS > rank-$SLURM_PROCID'"}}}, "hpc.json")
+    given = json.loads(place.run("request", file, "--json", "--write", folder, env=tree.variables, check=0).stdout)
+    assert given["chosen"] is None and given["offer"] is None and given["infrastructure"] == "here", given
+    with Slurm(pathlib.Path(place.folder) / "slurm-hpc") as slurm:
+        done = slurm.call("sbatch", "-W", folder / "job.sh", cwd=folder)
+        assert done.returncode == 0, (done.stderr, (folder / "job.out").read_text(), slurm.log()[-3000:])
+    assert [(folder / f"rank-{rank}").read_text() for rank in range(2)] == ["loaded 1\n"] * 2
+    assert (folder / "stage/order").read_text() == "pre\npost\n"
+
+
 def trains(place, script):
     """Runs the script to its end; the request that its worker was given."""
     folder = place.folder / "job"
     folder.mkdir()
     variables = {"STEPS": "4", "OUTPUT": str(folder / "out")}
-    if os.geteuid() == 0 and all(map(shutil.which, NEEDED)):
+    if can_run_slurm():
         with Slurm(pathlib.Path(place.folder) / "slurm") as slurm:
             assert slurm.call("sbatch", "--test-only", script, cwd=folder).returncode == 0
             done = slurm.call("sbatch", "-W", "--parsable", script, cwd=folder, variables=variables)
@@ -62,16 +93,17 @@ def main():
             tree.add(name)
         place.run("tune", place.write(campaign(list(COSTS))), env=tree.variables, check=0)
 
-        best = answer(place, tree, request("pytorch", ">=2"))["chosen"]
-        assert (best["framework"], best["version"]) == ("pytorch", "2.15"), best
-        assert best["evidence"] == "pairs on this machine" and best["price"] is None, best
+        given = answer(place, tree, request("pytorch", ">=2"))
+        best = given["chosen"]
+        assert (best["labels"]["name"], best["labels"]["version"]) == ("pytorch", "2.15"), best
+        assert given["evidence"] == "pairs on this machine" and best["price"] is None, given
 
         # What is demanded is honoured although it is slower, and that is said.
         given = answer(place, tree, request("tensorflow", "2.1"))
         chosen = given["chosen"]
         assert chosen["configuration"] == {"framework": "tensorflow-2.1", "batch": 128}, chosen
         assert "does not satisfy it and" in chosen["price"], chosen
-        assert sorted(given["files"]) == ["Dockerfile", "image.def", "job.sh", "profile.json", "why.md"], given
+        assert sorted(given["files"]) == ["Dockerfile", "campaign.json", "image.def", "job.sh", "profile.json", "why.md"], given
         trained = trains(place, given["files"]["job.sh"])
         assert trained["configuration"] == chosen["configuration"], trained
 
@@ -82,7 +114,20 @@ def main():
         for document in [request("mxnet", "1.9"), request("tensorflow", "1.14"), request("tensorflow", "2.1", xla=True)]:
             none = answer(place, tree, document, check=3)
             assert none["chosen"] is None and none["job_script"] is None, none
-            assert none["others"][0]["campaign"] == "frameworks" and "demanded" in none["others"][0]["reason"], none
+            assert none["others"][0]["name"] == "frameworks" and "demanded" in none["others"][0]["reason"], none
+
+        if can_run_slurm():
+            runs_ranks(place, tree)
+
+        # What is open is tuned, and the script is the winner's.
+        open_request = request("pytorch", ">=2")
+        open_request["job"]["application"]["app_tag"] = "mnist_cnn"
+        file = place.write(open_request, "open.json")
+        tuned = json.loads(place.run("request", file, "--tune", "--trials", "3", "--json", env=tree.variables, check=0).stdout)
+        assert tuned["chosen"]["campaign"].startswith("request-mnist_cnn-"), tuned["chosen"]
+        varied = {each["name"]: each for each in tuned["campaign"]["space"]["parameters"]}
+        assert varied["framework"]["values"] == ["pytorch-2.15"], varied
+        assert set(varied) == {"framework", "threads", "batch"}, varied
 
 
 if __name__ == "__main__":

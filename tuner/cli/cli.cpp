@@ -50,6 +50,7 @@ const std::vector<Subcommand>& subcommands() {
       {upkeep, "env", "Environments of frameworks: list, install, check, remove", add_env},
       {upkeep, "noise", "What this machine can resolve, and how long that takes", add_noise},
       {upkeep, "machine", "Peak figures: operations, bandwidth, latency, disk", add_machine},
+      {upkeep, "infrastructure", "Register where jobs run: import from MODAK's JSON", add_infrastructure},
       {upkeep, "clean", "Drop old run folders and builds", add_clean},
       {hidden, "manual", "The command reference, made from the program's own options", add_manual},
   };

@@ -54,16 +54,21 @@ fs::path Context::database() const {
   return data_folder() / "nocturne.db";
 }
 
-fs::path Context::recipes_folder() const {
+fs::path Context::configuration_folder() const {
   if (const auto named = variable("XDG_CONFIG_HOME"); named && fs::path(*named).is_absolute())
-    return (fs::path(*named) / "nocturne/recipes").lexically_normal();
+    return (fs::path(*named) / "nocturne").lexically_normal();
   const auto home = variable("HOME");
-  return home ? (fs::path(*home) / ".config/nocturne/recipes").lexically_normal() : fs::path();
+  return home ? (fs::path(*home) / ".config/nocturne").lexically_normal() : fs::path();
+}
+
+fs::path Context::recipes_folder() const {
+  const fs::path folder = configuration_folder();
+  return folder.empty() ? folder : folder / "recipes";
 }
 
 fs::path Context::image_recipes_folder() const {
-  const fs::path recipes = recipes_folder();
-  return recipes.empty() ? fs::path() : recipes.parent_path() / "images";
+  const fs::path folder = configuration_folder();
+  return folder.empty() ? folder : folder / "images";
 }
 
 bool Context::colour_out() const {

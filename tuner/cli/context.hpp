@@ -53,7 +53,7 @@ struct Context {
   [[nodiscard]] std::filesystem::path runs_folder() const { return data_folder() / "runs"; }
   [[nodiscard]] std::filesystem::path builds_folder() const { return data_folder() / "builds"; }
   [[nodiscard]] std::filesystem::path images_folder() const { return data_folder() / "images"; }
-  /// The user's own recipes of images: $XDG_CONFIG_HOME/nocturne/images, else ~/.config/nocturne/images.
+  /// The user's own recipes of images: `images` of the configuration folder. Empty: no home.
   [[nodiscard]] std::filesystem::path image_recipes_folder() const;
   [[nodiscard]] std::filesystem::path profiles_folder() const { return data_folder() / "profiles"; }
   /// What was seen of deployed trainings (tuner/deploy/deployment_log.hpp).
@@ -61,7 +61,9 @@ struct Context {
   [[nodiscard]] std::filesystem::path environments_folder() const { return data_folder() / "environments"; }
   /// Caches of graph compilers, where a campaign wants them warm.
   [[nodiscard]] std::filesystem::path caches_folder() const { return data_folder() / "compile-caches"; }
-  /// The user's own recipes: $XDG_CONFIG_HOME/nocturne/recipes, else ~/.config/nocturne/recipes. Empty: no home.
+  /// What the user registers: $XDG_CONFIG_HOME/nocturne, else ~/.config/nocturne. Empty: no home.
+  [[nodiscard]] std::filesystem::path configuration_folder() const;
+  /// The user's own recipes: `recipes` of the configuration folder. Empty: no home.
   [[nodiscard]] std::filesystem::path recipes_folder() const;
 
   /// Colours only where the user looks: a terminal, NO_COLOR unset or empty (https://no-color.org), TERM not "dumb".

@@ -50,6 +50,7 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_execute(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_explain(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_export(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_infrastructure(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_list(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_machine(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_manual(CLI::App& subcommand);

@@ -37,7 +37,8 @@ if(NOCTURNE_PORTABLE)
 endif()
 
 set(not_installed PATTERN "CMakeLists.txt" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
-foreach(folder kernels measure/protocol measure/environment/recipes measure/environment/fix_ups measure/container/images examples)
+foreach(folder kernels measure/protocol measure/environment/recipes measure/environment/fix_ups measure/container/images examples
+    tuner/registry/infrastructures tuner/registry/fragments tuner/registry/images)
   get_filename_component(parent ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/nocturne/${parent} USE_SOURCE_PERMISSIONS ${not_installed})
 endforeach()

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -14,81 +13,14 @@
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/deploy/proof.hpp"
 
 namespace nocturne::tuner {
 namespace {
 
-// What recipes call them; the first that a name contains.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFamilies = {{{"tensorflow", "tensorflow"},
-                                                                                     {"pytorch", "pytorch"},
-                                                                                     {"torch", "pytorch"},
-                                                                                     {"mxnet", "mxnet"},
-                                                                                     {"cntk", "cntk"},
-                                                                                     {"jax", "jax"},
-                                                                                     {"paddle", "paddle"}}};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// The part of "tensorflow-2.21-cuda" that is a version.
-std::string version_in_name(std::string_view name) {
-  while (!name.empty()) {
-    const std::string_view part = name.substr(0, name.find('-'));
-    if (!part.empty() && is_digit(part.front())) return std::string(part);
-    name.remove_prefix(std::min(part.size() + 1, name.size()));
-  }
-  return {};
-}
-
 std::string text_value(const space::Configuration& configuration, std::string_view name) {
   const space::Value* value = configuration.find(name);
   return value == nullptr ? std::string() : space::to_text(*value);
-}
-
-std::vector<int> numbers_of(std::string_view version) {
-  std::vector<int> numbers;
-  while (!version.empty() && is_digit(version.front())) {
-    int number = 0;
-    const auto end = std::from_chars(version.data(), version.data() + version.size(), number).ptr;
-    numbers.push_back(number);
-    version.remove_prefix(static_cast<std::size_t>(end - version.data()));
-    if (version.starts_with('.')) version.remove_prefix(1);
-  }
-  return numbers;
-}
-
-/// What is not there is 0, as in PEP 440.
-int order(std::vector<int> version, std::vector<int> bound) {
-  const std::size_t most = std::max(version.size(), bound.size());
-  version.resize(most);
-  bound.resize(most);
-  return version < bound ? -1 : version > bound ? 1 : 0;
-}
-
-/// 2.1 is 2.1.*; a name that says 2.1 does not say which 2.1 it is.
-bool begins_with(const std::vector<int>& version, const std::vector<int>& prefix) {
-  return version.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), version.begin());
-}
-
-bool holds(const std::vector<int>& version, std::string_view bound) {
-  const std::size_t first = std::min(bound.find_first_not_of(' '), bound.size());
-  const std::size_t digits = bound.find_first_of("0123456789");
-  if (digits == std::string_view::npos) return false;
-  const std::vector<int> wanted = numbers_of(bound.substr(digits));
-  std::string_view sign = bound.substr(first, digits - first);
-  sign = sign.substr(0, sign.find(' '));
-  if (sign == ">=") return order(version, wanted) >= 0;
-  if (sign == "<=") return order(version, wanted) <= 0;
-  if (sign == ">") return order(version, wanted) > 0;
-  if (sign == "<") return order(version, wanted) < 0;
-  return begins_with(version, wanted) == (sign != "!=");
-}
-
-std::string demanded(std::string_view compiler, std::optional<bool> wanted, const Labels& labels) {
-  if (!wanted || *wanted == (labels.graph_compiler == compiler)) return {};
-  return *wanted ? fmt::format("it is without {}, which is demanded", compiler)
-                 : fmt::format("it is with {}, which is denied", compiler);
 }
 
 /// Whether the campaign trains what the request names: an empty sentence, or why not.
@@ -97,6 +29,7 @@ std::string other_workload(const db::CampaignSummary& campaign, const CampaignSe
   const auto is_named = [&](const std::string& name) { return name == demands.workload; };
   const bool named = !demands.workload.empty() && (is_named(campaign.name) || is_named(sections.workload.network) ||
                                                    is_named(sections.workload.data));
+  if (demands.hpc && sections.worker.own.empty()) return "it trains, and an HPC application is asked for";
   if (named || (demands.workload.empty() && demands.words.empty())) return {};
   std::string own;
   if (!sections.worker.own.empty()) {
@@ -158,115 +91,193 @@ std::string price_of(const db::Store& store, const Answer& answer, const db::Sto
                      100 * (fastest->value / trial.trial.estimate->value - 1));
 }
 
-/// The campaign's best that satisfies the request; the chosen one of its finals where that does, else the smallest
-/// estimate. The error says why there is none.
-std::expected<Fitting, std::string> fitting_of(const db::Store& store, const db::CampaignSummary& campaign,
-                                               const Demands& demands, const space::Fingerprint& here) {
-  const CampaignSections sections = sections_of(campaign.spec);
-  if (std::string other = other_workload(campaign, sections, demands); !other.empty()) return std::unexpected(other);
-  if (sections.objective.target)
-    return std::unexpected("its trials are judged by the time to an accuracy, not by a number of epochs");
-  const Answer answer = answer_of(store, campaign);
-  if (!answer.best) return std::unexpected("no trial of it has ended well");
-  const auto labels = [&](const db::StoredTrial& trial) {
-    return labels_of(framework_of(sections.worker, trial.trial.configuration), trial.trial.configuration);
-  };
-  const std::string wrong = mismatch(labels(*answer.best), demands);
-  std::optional<db::StoredTrial> best;
-  if (wrong.empty()) best = answer.best;
-  if (!best) {
-    for (db::StoredTrial& trial : store.list_trials({.campaign = campaign.id, .outcome = space::Outcome::Ok})) {
-      if (!trial.trial.estimate || !mismatch(labels(trial), demands).empty()) continue;
+/// Where one fits, it is the configuration's own.
+std::string wrong_threads(const space::Configuration& configuration, const Demands& demands) {
+  if (!demands.threads) return {};
+  const space::Value* value = configuration.find("threads");
+  const auto* threads = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  if (threads == nullptr)
+    return fmt::format("its number of threads is not a parameter, and {} are demanded", *demands.threads);
+  if (*threads == *demands.threads) return {};
+  return fmt::format("it has {} threads, and {} are demanded", *threads, *demands.threads);
+}
+
+/// Trials of one campaign as candidates.
+class CampaignCandidates {
+ public:
+  CampaignCandidates(const Candidates& candidates, const db::CampaignSummary& campaign, const Demands& demands)
+      : candidates_(candidates), sections_(sections_of(campaign.spec)), campaign_(campaign), demands_(demands) {
+    const auto there = space::Fingerprint::from_json(candidates.store->load_fingerprint(campaign.fingerprint).fields);
+    const auto* model = there ? there->find("cpu.model") : nullptr;
+    cpu_ = model != nullptr && model->value.contains("AMD") ? "amd" : "x86";
+  }
+
+  /// The best that fits: the one chosen by the campaign's finals where that does, else the smallest estimate. The error
+  /// says why there is none.
+  [[nodiscard]] std::expected<Fitting, std::string> fitting() const {
+    const db::Store& store = *candidates_.store;
+    if (std::string other = other_workload(campaign_, sections_, demands_); !other.empty())
+      return std::unexpected(other);
+    if (sections_.objective.target)
+      return std::unexpected("its trials are judged by the time to an accuracy, not by a number of epochs");
+    const Answer answer = answer_of(store, campaign_);
+    if (!answer.best) return std::unexpected("no trial of it has ended well");
+    const std::string wrong = wrong_of(*answer.best);
+    std::optional<db::StoredTrial> best;
+    std::string unproven;
+    if (wrong.empty()) best = proven_of(answer, unproven);
+    if (!best) best = fastest_that_fits();
+    if (!best) return std::unexpected(wrong);
+    Fitting fitting{.answer = with_best(store, answer, *best),
+                    .framework = framework_of(sections_.worker, best->trial.configuration),
+                    .labels = labels(*best)};
+    fitting.evidence = evidence_of(store, fitting.answer, candidates_.here);
+    fitting.seconds = best->trial.estimate ? best->trial.estimate->value : 0;
+    fitting.price = wrong.empty() ? "" : price_of(store, answer, *best);
+    fitting.unproven = unproven.empty() ? deploy::missing_proof(fitting.answer) : unproven;
+    return fitting;
+  }
+
+ private:
+  [[nodiscard]] Labels labels(const db::StoredTrial& trial) const {
+    const std::string framework = framework_of(sections_.worker, trial.trial.configuration);
+    const auto known = std::ranges::find_if(candidates_.offers, [&](const Offer& offer) {
+      return offer.kind != Offer::Kind::Image && offer.name == framework;
+    });
+    Labels result = labels_of(known != candidates_.offers.end() ? known->labels : labels_of_name(framework),
+                              trial.trial.configuration);
+    result.cpu = cpu_;
+    return result;
+  }
+
+  [[nodiscard]] std::string wrong_of(const db::StoredTrial& trial) const {
+    std::string wrong = mismatch(labels(trial), demands_);
+    if (wrong.empty() && !demands_.library.empty())
+      wrong = fmt::format("its libraries are not known, and {} is demanded", demands_.library);
+    return wrong.empty() ? wrong_threads(trial.trial.configuration, demands_) : wrong;
+  }
+
+  /// The finals' best; where pairs with the default left that open, the default, if it fits: what was not proven is not
+  /// presented as better.
+  [[nodiscard]] db::StoredTrial proven_of(const Answer& answer, std::string& unproven) const {
+    const bool open = answer.verdict && answer.verdict->verdict != "faster" && answer.baseline &&
+                      answer.baseline->id != answer.best->id && answer.baseline->trial.estimate;
+    if (!open || !wrong_of(*answer.baseline).empty()) return *answer.best;
+    unproven = fmt::format("the campaign's default is taken: {}", deploy::missing_proof(answer));
+    return *answer.baseline;
+  }
+
+  [[nodiscard]] std::optional<db::StoredTrial> fastest_that_fits() const {
+    std::optional<db::StoredTrial> best;
+    for (db::StoredTrial& trial :
+         candidates_.store->list_trials({.campaign = campaign_.id, .outcome = space::Outcome::Ok})) {
+      if (!trial.trial.estimate || !wrong_of(trial).empty()) continue;
       if (!best || trial.trial.estimate->value < best->trial.estimate->value) best = std::move(trial);
     }
+    return best;
   }
-  if (!best) return std::unexpected(wrong);
-  Fitting fitting{.answer = with_best(store, answer, *best), .labels = labels(*best)};
-  fitting.evidence = evidence_of(store, fitting.answer, here);
-  fitting.seconds = best->trial.estimate ? best->trial.estimate->value : 0;
-  fitting.price = price_of(store, answer, *best);
-  return fitting;
-}
 
-}  // namespace
+  const Candidates& candidates_;
+  CampaignSections sections_;
+  const db::CampaignSummary& campaign_;
+  const Demands& demands_;
+  std::string cpu_;  ///< of the machine that measured
+};
 
-Labels labels_of(std::string_view framework, const space::Configuration& configuration) {
-  Labels labels{.framework = std::string(framework), .version = version_in_name(framework), .graph_compiler = {}};
-  const auto family = std::ranges::find_if(kFamilies, [&](const auto& each) { return framework.contains(each.first); });
-  if (family != kFamilies.end()) labels.framework = family->second;
-  labels.graph_compiler = text_value(configuration, "graph_compiler");
-  if (labels.graph_compiler == "none") labels.graph_compiler.clear();
-  for (const char* compiler : {"xla", "ngraph", "glow"})
-    if (text_value(configuration, compiler) == "true") labels.graph_compiler = compiler;
-  if (const space::Value* threads = configuration.find("threads"))
-    if (const auto* number = std::get_if<std::int64_t>(threads)) labels.threads = *number;
-  const std::string device = text_value(configuration, "device");
-  if (framework.contains("cuda") || (!device.empty() && device != "cpu")) labels.accelerator = "nvidia";
-  return labels;
-}
-
-bool is_version_in(std::string_view version, std::string_view range) {
-  const std::vector<int> numbers = numbers_of(version);
-  if (numbers.empty()) return false;
-  while (!range.empty()) {
-    const std::string_view bound = range.substr(0, range.find(','));
-    if (!holds(numbers, bound)) return false;
-    range.remove_prefix(std::min(bound.size() + 1, range.size()));
-  }
-  return true;
-}
-
-std::string mismatch(const Labels& labels, const Demands& demands) {
-  if (demands.hpc) return "it trains, and an HPC application is asked for";
-  if (!demands.framework.empty() && labels.framework != demands.framework)
-    return fmt::format("it is {}, and {} is demanded", labels.framework, demands.framework);
-  if (!demands.version.empty() && !is_version_in(labels.version, demands.version))
-    return labels.version.empty()
-               ? fmt::format("its version is not known, and {} is demanded", demands.version)
-               : fmt::format("it is version {}, and {} is demanded", labels.version, demands.version);
-  if (!demands.accelerator.empty() && labels.accelerator != demands.accelerator)
-    return fmt::format("its accelerator is {}, and {} is demanded", labels.accelerator, demands.accelerator);
-  if (demands.threads && labels.threads != demands.threads)
-    return labels.threads
-               ? fmt::format("it has {} threads, and {} are demanded", *labels.threads, *demands.threads)
-               : fmt::format("its number of threads is not a parameter, and {} are demanded", *demands.threads);
-  for (const auto& [compiler, wanted] :
-       {std::pair{"xla", demands.xla}, {"ngraph", demands.ngraph}, {"glow", demands.glow}})
-    if (std::string wrong = demanded(compiler, wanted, labels); !wrong.empty()) return wrong;
-  return {};
-}
-
-std::string_view to_text(Evidence evidence) {
-  constexpr std::array<std::string_view, 4> kTexts = {"pairs on this machine", "single trials on this machine",
-                                                      "measured on a machine of this class",
-                                                      "measured on another machine"};
-  return kTexts[static_cast<std::size_t>(evidence)];
-}
-
-Choice choose(const db::Store& store, const Demands& demands, const space::Fingerprint& here) {
-  Choice choice;
-  std::set<std::string> seen;
+/// Those that fit, the best known first; the others get their reason.
+std::vector<Fitting> measured(const Candidates& candidates, const Demands& demands, std::vector<NotChosen>& others) {
   std::vector<Fitting> fitting;
-  for (const db::CampaignSummary& campaign : store.list_campaigns()) {
+  if (candidates.store == nullptr) return fitting;
+  std::set<std::string> seen;
+  for (const db::CampaignSummary& campaign : candidates.store->list_campaigns()) {
     if (!seen.insert(campaign.name).second) continue;  // the last opened comes first
-    auto found = fitting_of(store, campaign, demands, here);
+    auto found = CampaignCandidates(candidates, campaign, demands).fitting();
     if (found)
       fitting.push_back(*std::move(found));
     else
-      choice.others.push_back({.campaign = campaign.name, .reason = std::move(found.error())});
+      others.push_back({.kind = "campaign", .name = campaign.name, .reason = std::move(found.error())});
   }
   std::ranges::stable_sort(fitting, {}, [](const Fitting& each) {
     return std::pair(each.evidence, each.seconds / std::max(each.answer.objective.primary, 1.0));
   });
   for (std::size_t i = 1; i < fitting.size(); ++i) {
     const bool less_known = fitting[i].evidence != fitting.front().evidence;
-    choice.others.push_back(
-        {.campaign = fitting[i].answer.campaign.name,
-         .reason = less_known ? fmt::format("it is {}, which is less known than {}", to_text(fitting[i].evidence),
-                                            to_text(fitting.front().evidence))
-                              : "an epoch takes longer"});
+    others.push_back({.kind = "campaign",
+                      .name = fitting[i].answer.campaign.name,
+                      .reason = less_known
+                                    ? fmt::format("it is {}, which is less known than {}", to_text(fitting[i].evidence),
+                                                  to_text(fitting.front().evidence))
+                                    : "an epoch takes longer",
+                      .fits = true});
   }
-  if (!fitting.empty()) choice.chosen = std::move(fitting.front());
+  return fitting;
+}
+
+NotChosen not_chosen(const Offer& offer, const Demands& demands, std::string reason, bool fits) {
+  return {.kind = offer.kind == Offer::Kind::Image ? "image" : "environment",
+          .name = offer.name,
+          .reason = std::move(reason),
+          .fits = fits,
+          .near = is_asked_for(offer, demands)};
+}
+
+/// Those that fit, the one to take first; the others get their reason.
+std::vector<Offer> offered(const Candidates& candidates, const Demands& demands, std::vector<NotChosen>& others) {
+  std::vector<Offer> fitting;
+  for (const Offer& offer : candidates.offers) {
+    std::string wrong = mismatch(offer, demands);
+    if (wrong.empty() && offer.kind == Offer::Kind::Recipe && candidates.obstacle)
+      wrong = candidates.obstacle(offer.name);
+    if (wrong.empty())
+      fitting.push_back(offer);
+    else
+      others.push_back(not_chosen(offer, demands, std::move(wrong), false));
+  }
+  std::ranges::sort(fitting, [&](const Offer& left, const Offer& right) { return comes_before(left, right, demands); });
+  return fitting;
+}
+
+}  // namespace
+
+Labels labels_of(Labels start, const space::Configuration& configuration) {
+  start.offered.clear();  // what is off is not there
+  if (std::string named = text_value(configuration, "graph_compiler"); !named.empty()) {
+    start.graph_compilers.clear();
+    if (named != "none") start.graph_compilers.push_back(std::move(named));
+  }
+  for (const char* compiler : {"xla", "ngraph", "glow"})
+    if (text_value(configuration, compiler) == "true") start.graph_compilers.emplace_back(compiler);
+  const std::string device = text_value(configuration, "device");
+  if (!device.empty() && device != "cpu") start.accelerator = "nvidia";
+  return start;
+}
+
+std::string_view to_text(Evidence evidence) {
+  constexpr std::array<std::string_view, 5> kTexts = {"pairs on this machine", "single trials on this machine",
+                                                      "measured on a machine of this class",
+                                                      "measured on another machine", "not measured"};
+  return kTexts[static_cast<std::size_t>(evidence)];
+}
+
+bool trains_what_is_named(const db::CampaignSummary& campaign, const Demands& demands) {
+  return other_workload(campaign, sections_of(campaign.spec), demands).empty();
+}
+
+Choice choose(const Candidates& candidates, const Demands& demands) {
+  Choice choice;
+  std::vector<Fitting> known = measured(candidates, demands, choice.others);
+  std::vector<Offer> offers = offered(candidates, demands, choice.others);
+  if (!known.empty()) choice.chosen = std::move(known.front());
+  for (std::size_t i = 0; i < offers.size(); ++i) {
+    if (choice.chosen ? offers[i].name == choice.chosen->framework : i == 0) continue;
+    choice.others.push_back(not_chosen(offers[i], demands,
+                                       choice.chosen ? fmt::format("nothing was measured in it")
+                                                     : fmt::format("neither was measured, and {} comes first: what is "
+                                                                   "here, then by its labels, then by its version",
+                                                                   title_of(offers.front())),
+                                       true));
+  }
+  if (!choice.chosen && !offers.empty()) choice.offer = std::move(offers.front());
   return choice;
 }
 

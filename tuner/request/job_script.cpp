@@ -142,9 +142,9 @@ std::string job_directives(const Json& options, std::string_view scheduler) {
   return text;
 }
 
-Json completed_options(const JobRequest& request, const deploy::Profile& profile) {
-  Json options = request.job_options;
-  const deploy::JobResources resources = deploy::job_resources(profile);
+Json completed_options(const Deployment& deployment) {
+  Json options = deployment.request.job_options;
+  const Parallelism& parallelism = deployment.parallelism;
   const auto fill = [&](const char* key, Json value) {
     if (!options.contains(key)) options[key] = std::move(value);
   };
@@ -152,32 +152,118 @@ Json completed_options(const JobRequest& request, const deploy::Profile& profile
   fill("standard_output_file", "job.out");
   fill("combine_stdout_stderr", true);
   if (options["combine_stdout_stderr"].get<bool>()) options.erase("standard_error_file");
-  if (!options.contains("core_count")) {
+  const bool cores_are_named = options.contains("core_count");
+  if (!deployment.profile) {
+    if (!cores_are_named) {
+      fill("node_count", parallelism.nodes);
+      const auto nodes = options["node_count"].get<std::int64_t>();
+      fill("process_count_per_node", (parallelism.ranks + nodes - 1) / nodes);
+      if (parallelism.threads > 1) fill("core_count_per_process", parallelism.threads);
+    }
+    if (deployment.gpu) fill("request_gpus", deployment.accelerators);
+    return options;
+  }
+  const deploy::JobResources resources = deploy::job_resources(*deployment.profile);
+  if (!cores_are_named) {
     fill("node_count", 1);
     fill("process_count_per_node", 1);
     if (resources.threads > 0) fill("core_count_per_process", resources.threads);
   }
+  const bool torque = deployment.request.scheduler() == "torque";
   if (resources.memory_mib && !options.contains("minimum_memory_per_processor"))
-    fill("memory_limit", fmt::format("{}{}", *resources.memory_mib, request.scheduler() == "torque" ? "mb" : "M"));
+    fill("memory_limit", fmt::format("{}{}", *resources.memory_mib, torque ? "mb" : "M"));
   if (resources.wall) fill("wall_time_limit", deploy::clock_text(*resources.wall));
   if (resources.gpu) fill("request_gpus", 1);
   if (resources.whole_node) fill("node_exclusive", true);
   return options;
 }
 
-std::string job_script(const JobRequest& request, const deploy::Profile& profile) {
-  const deploy::JobResources resources = deploy::job_resources(profile);
-  std::string text = "#!/bin/sh\n";
+namespace {
+
+std::string fragment_lines(const Deployment& deployment, bool post) {
+  std::string text;
+  for (const Fragment& fragment : deployment.fragments) {
+    if (fragment.post != post) continue;
+    text += fmt::format("# {}\n{}{}", deploy::comment_text(fragment.name), fragment.raw,
+                        fragment.raw.ends_with('\n') ? "" : "\n");
+  }
+  return text;
+}
+
+/// The site's lines, the storage, what comes before the application.
+std::string before(const Deployment& deployment) {
+  const JobRequest& request = deployment.request;
+  std::string text;
+  // Torque begins in the home folder.
+  if (request.scheduler() == "torque") text += "cd -- \"${PBS_O_WORKDIR:-$PWD}\" || exit 5\n";
+  if (request.infrastructure)
+    for (const std::string& line : request.infrastructure->modules) text += line + "\n";
+  if (const std::string place = storage_place(deployment); !place.empty())
+    text += fmt::format("export preferred_storage_location={}\n", deploy::shell_quote(place));
+  return text + fragment_lines(deployment, false);
+}
+
+std::string own_environment(const Deployment& deployment) {
+  if (!deployment.offer || !deployment.container.empty()) return {};
+  const Offer& offer = *deployment.offer;
+  if (!offer.packages.empty()) return "PATH=$PWD/environment/bin:$PATH\nexport PATH\n";
+  if (!offer.has_python) return {};
+  if (offer.kind == Offer::Kind::Installed)
+    return fmt::format("PATH={}:$PATH\nexport PATH\n", deploy::shell_quote(offer.environment + "/bin"));
+  return fmt::format("python=$(nocturne env python {}) || exit 5\nPATH=${{python%/*}}:$PATH\nexport PATH\n",
+                     deploy::shell_quote(offer.name));
+}
+
+/// The request's own command: variables, launcher, container.
+std::string application_lines(const Deployment& deployment) {
+  const JobRequest& request = deployment.request;
+  const Parallelism& parallelism = deployment.parallelism;
+  const std::vector<std::string> words = command_words(request);
+  std::string text = container_lines(deployment) + own_environment(deployment);
+  if (parallelism.launched) text += fmt::format("export OMP_NUM_THREADS={}\n", parallelism.threads);
+  const Json affinity =
+      request.optimisation.value("/app_type-hpc/parallelisation-openmp/affinity"_json_pointer, Json());
+  if (affinity.is_string())
+    text += fmt::format("export OMP_PROC_BIND={}\n", deploy::shell_quote(affinity.get<std::string>()));
+  if (words.empty()) return text + "# The request names no executable: this is the image alone.\n";
+  const bool slurm = request.scheduler() == "slurm";
+  const std::string launcher =
+      parallelism.launched ? fmt::format("{} {} ", slurm ? "srun -n" : "mpirun -np", parallelism.ranks) : "";
+  return text + launcher + contained_command(deployment, deploy::shell_command(words)) + "\n";
+}
+
+/// `body` with what comes behind it, and its exit status kept.
+std::string followed(const Deployment& deployment, const std::string& body) {
+  const std::string post = fragment_lines(deployment, true);
+  return post.empty() ? body : "(\n" + body + ")\nstatus=$?\n" + post + "exit $status\n";
+}
+
+std::string notes_text(const Deployment& deployment) {
+  std::string text;
+  for (const std::string& note : deployment.notes) text += fmt::format("# {}.\n", deploy::comment_text(note));
+  return text;
+}
+
+}  // namespace
+
+std::string job_script(const Deployment& deployment) {
+  const JobRequest& request = deployment.request;
+  std::string text = "#!/bin/sh\n" + job_directives(completed_options(deployment), request.scheduler());
+  if (!deployment.profile) {
+    text += notes_text(deployment) + before(deployment);
+    return text + followed(deployment, application_lines(deployment));
+  }
+  const deploy::JobResources resources = deploy::job_resources(*deployment.profile);
   if (!request.scheduler().empty()) {
-    text += job_directives(completed_options(request, profile), request.scheduler());
-    text += deploy::resource_comments(profile, resources);
+    text += deploy::resource_comments(*deployment.profile, resources);
     if (request.job_options.contains("wall_time_limit") && resources.wall)
       text +=
           fmt::format("# The request asks for {}; the forecast's upper end is {}.\n",
                       request.job_options["wall_time_limit"].get<std::string>(), deploy::clock_text(*resources.wall));
     text += "#\n";
   }
-  return text + deploy::job_body(profile);
+  return text + notes_text(deployment) + before(deployment) +
+         followed(deployment, deploy::job_body(*deployment.profile));
 }
 
 }  // namespace nocturne::tuner

@@ -1,14 +1,13 @@
 #pragma once
 
-/// The job script of a request: its directives, and behind them the script that trains as measured.
+/// The job script of a request: its directives, and behind them what runs.
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tuner/deploy/profile.hpp"
-#include "tuner/request/job_request.hpp"
+#include "tuner/request/deployment.hpp"
 
 namespace nocturne::tuner {
 
@@ -21,10 +20,12 @@ namespace nocturne::tuner {
 /// checked.
 [[nodiscard]] std::string job_directives(const nlohmann::json& options, std::string_view scheduler);
 
-/// The request's options; what it leaves open (threads, memory, time, GPU) is filled in from what was measured.
-[[nodiscard]] nlohmann::json completed_options(const JobRequest& request, const deploy::Profile& profile);
+/// The request's options; what it leaves open (threads, memory, time, GPU) is filled in from what was measured, else
+/// from its ranks and threads.
+[[nodiscard]] nlohmann::json completed_options(const Deployment& deployment);
 
-/// A POSIX script for the request's scheduler, or for a shell.
-[[nodiscard]] std::string job_script(const JobRequest& request, const deploy::Profile& profile);
+/// A POSIX script for the request's scheduler, or for a shell: directives, the site's lines, fragments, what trains as
+/// measured or the request's own command.
+[[nodiscard]] std::string job_script(const Deployment& deployment);
 
 }  // namespace nocturne::tuner

@@ -138,7 +138,8 @@ cli::ExitCode CliFixture::nocturne(const std::vector<std::string>& words) {
   context.out = &out_;
   context.err = &err_;
   context.columns = columns;
-  context.environment = {{"NOCTURNE_DATA", data().string()}};
+  context.environment = variables;
+  context.environment["NOCTURNE_DATA"] = data().string();
   const cli::ExitCode code = cli::run_command_line(words, context);
   check_document(words, out());
   return code;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -40,7 +41,8 @@ class CliFixture {
   [[nodiscard]] std::filesystem::path runs() const { return data() / "runs"; }
   [[nodiscard]] db::Store open() const;  ///< for writing
 
-  std::size_t columns = 0;  ///< that pages are laid out for; 0: lines stay whole
+  std::size_t columns = 0;                                    ///< that pages are laid out for; 0: lines stay whole
+  std::map<std::string, std::string, std::less<>> variables;  ///< of the environment, beside the data folder
 
  private:
   TemporaryFolder folder_;

@@ -49,6 +49,11 @@ std::string directives(const std::string& members, const std::string& scheduler)
   return tuner::job_directives(request.job_options, request.scheduler());
 }
 
+/// What was measured answers.
+tuner::Deployment trains(const std::string& text, const deploy::Profile& profile) {
+  return {.request = read(text), .profile = profile};
+}
+
 }  // namespace
 
 TEST_CASE("a request of every generation says the same", "[request]") {
@@ -91,6 +96,26 @@ TEST_CASE("a request of every generation says the same", "[request]") {
   CHECK(demands.accelerator == "nvidia");
   CHECK(demands.workload == "mnist");
   CHECK(demands.words == std::vector<std::string>{"python3", "train.py", "--epochs", "3"});
+}
+
+TEST_CASE("what stood elsewhere for a year, and the editor's spelling, are read", "[request]") {
+  const auto application = read(R"({"job": {"job_options": {"qos": "high"}, "target": {"queue_type": "slurm"},
+    "application": {"app_name": "cp2k", "executable": "cp2k.psmp", "arch_build": {"cpu_type": "Intelx86"},
+      "app_build": {"version": "7.1.0"}}}})");
+  CHECK(application.warnings.empty());
+  CHECK(application.job_options.at("qos") == "high");
+  const auto demands = tuner::demands_of(application);
+  CHECK(demands.workload == "cp2k");
+  CHECK(demands.cpu == "x86");
+  CHECK(demands.version == "7.1.0");
+  CHECK_FALSE(demands.opt_build);  // nothing is asked of how it was built
+  const auto editor = read(R"({"job": {"optimization": {"app_type": "hpc", "enable_opt_build": true,
+    "app_type-hpc": {"config": {"parallelisation": "mpi"},
+                     "parallelisation-mpi": {"library": "mvapch", "version": "2.2"}}}}})");
+  CHECK(tuner::demands_of(editor).library == "mvapich");
+  CHECK(tuner::demands_of(editor).library_version == "2.2");
+  CHECK(tuner::demands_of(editor).opt_build == true);
+  CHECK(tuner::demands_of(editor).hpc);
 }
 
 TEST_CASE("misspelt libraries and lists of one mean what they should", "[request]") {
@@ -195,7 +220,15 @@ TEST_CASE("what is wrong with a request is said with place, what may stand there
       {options(R"("account": "`id`")"), "a word without spaces"},
       {options(R"("copy_environment": "yes")"), "true or false"},
       {options("", "slurmm"), "Did you mean 'slurm'?"},
-      {job(R"("target": {"name": "egi"})"), "no infrastructure of that name is registered"},
+      {job(R"("target": {"name": "egi"})"), "no infrastructure 'egi' is registered; allowed: a name of"},
+      {job(R"("application": {"executable": "x", "build": {"src": "https://a.org/b.git"}})"), "how it is built"},
+      {job(R"("application": {"executable": "x", "build": {"src": "--upload-pack=x", "build_command": "make"}})"),
+       "an address"},
+      {job(R"("application": {"executable": "x", "mpi_ranks": 0})"), "a whole number from 1"},
+      {job(R"("application": {"executable": "x", "storage_class_pref": "default-hig"})"),
+       "Did you mean 'default-high'?"},
+      {job(R"("optimisation": {"hpc": {"parallelisation-mpi": {"library": "openmp"}}})"), "Did you mean 'openmpi'?"},
+      {job(R"("optimisation": {"enable_autotuning": "true"})"), "true or false"},
       {job(R"("application": {"app_tag": "x"})"), "neither an executable nor a container"},
       {job(R"("application": {"executable": "x", "app_type": "pyton"})"), "Did you mean 'python'?"},
       {job(R"("application": {"executable": "x", "minimal_efficiency": 1.5})"), "/job/application/minimal_efficiency"},
@@ -267,6 +300,12 @@ TEST_CASE("a request that was damaged is refused or read, whatever became of it"
   CHECK(read_well > 50);
 }
 
+TEST_CASE("the example of a request says nothing that is not followed", "[request]") {
+  const auto request = read(test::read_file(NOCTURNE_SOURCE_DIR "/examples/requests/mnist.json"));
+  CHECK(request.warnings.empty());
+  CHECK(tuner::demands_of(request).version == ">=2");
+}
+
 TEST_CASE("a version is in a range as it is named", "[request]") {
   for (const auto& [version, range] : {std::pair{"2.1", "2.1"},
                                        {"2.1.3", "2.1"},
@@ -294,55 +333,67 @@ TEST_CASE("a version is in a range as it is named", "[request]") {
   }
 }
 
+TEST_CASE("an empty file is said to be empty, without a picture of it", "[request]") {
+  CHECK(problems_of("") == "job.json:1:1: the file is empty; allowed: one object in braces");
+}
+
 TEST_CASE("labels come from what a configuration was trained with", "[request]") {
+  const auto labels_of = [](const char* framework, const space::Configuration& values) {
+    return tuner::labels_of(tuner::labels_of_name(framework), values);
+  };
   space::Configuration configuration;
   configuration.set("graph_compiler", std::string("none"));
-  CHECK(tuner::labels_of("pytorch-2.15", configuration).framework == "pytorch");
-  CHECK(tuner::labels_of("pytorch-2.15", configuration).version == "2.15");
-  CHECK(tuner::labels_of("pytorch-2.15", configuration).graph_compiler.empty());
-  CHECK(tuner::labels_of("debian-pytorch-openblas", configuration).version.empty());
-  CHECK(tuner::labels_of("tensorflow-2.21-cuda", configuration).accelerator == "nvidia");
-  CHECK(tuner::labels_of("onednn", configuration).framework == "onednn");
+  CHECK(labels_of("pytorch-2.15", configuration).name == "pytorch");
+  CHECK(labels_of("pytorch-2.15", configuration).version == "2.15");
+  CHECK(labels_of("pytorch-2.15", configuration).graph_compilers.empty());
+  CHECK(labels_of("debian-pytorch-openblas", configuration).version.empty());
+  CHECK(labels_of("tensorflow-2.21-cuda", configuration).accelerator == "nvidia");
+  CHECK(labels_of("onednn", configuration).name == "onednn");
   configuration.set("graph_compiler", std::string("xla"));
-  CHECK(tuner::labels_of("torch-xla-2.9", configuration).graph_compiler == "xla");
+  CHECK(labels_of("torch-xla-2.9", configuration).graph_compilers == std::vector<std::string>{"xla"});
 }
 
 TEST_CASE("what a configuration lacks of a request is a sentence", "[request]") {
-  const tuner::Labels labels{
-      .framework = "tensorflow", .version = "2.21", .graph_compiler = "xla", .accelerator = "none"};
-  tuner::Demands demands{.framework = "tensorflow", .version = ">=2", .xla = true, .accelerator = "none"};
+  const tuner::Labels labels{.name = "tensorflow",
+                             .version = "2.21",
+                             .cpu = "amd",
+                             .accelerator = "none",
+                             .graph_compilers = {"xla"},
+                             .offered = {"glow"}};
+  tuner::Demands demands{.framework = "tensorflow", .version = ">=2", .xla = true, .accelerator = "none", .cpu = "x86"};
   CHECK(tuner::mismatch(labels, demands).empty());
   demands.xla = false;
   CHECK(tuner::mismatch(labels, demands) == "it is with xla, which is denied");
   demands.xla.reset();
   demands.ngraph = true;
   CHECK(tuner::mismatch(labels, demands) == "it is without ngraph, which is demanded");
+  // What it only has may be demanded and denied.
+  CHECK(tuner::mismatch(labels, {.glow = true}).empty());
+  CHECK(tuner::mismatch(labels, {.glow = false}).empty());
   CHECK(tuner::mismatch(labels, {.framework = "pytorch"}) == "it is tensorflow, and pytorch is demanded");
   CHECK(tuner::mismatch(labels, {.version = "1.14"}) == "it is version 2.21, and 1.14 is demanded");
-  CHECK(tuner::mismatch(labels, {.threads = 4}) == "its number of threads is not a parameter, and 4 are demanded");
-  CHECK(tuner::mismatch({.threads = 2}, {.threads = 4}) == "it has 2 threads, and 4 are demanded");
-  CHECK(tuner::mismatch({.threads = 4}, {.threads = 4}).empty());
-  CHECK(tuner::mismatch(labels, {.hpc = true}) == "it trains, and an HPC application is asked for");
   CHECK(tuner::mismatch(labels, {.accelerator = "nvidia"}) == "its accelerator is none, and nvidia is demanded");
+  CHECK(tuner::mismatch(labels, {.cpu = "arm"}) == "it is built for amd, and arm is demanded");
+  CHECK(tuner::mismatch({.name = "x", .cpu = "x86"}, {.cpu = "amd"}) == "it is built for x86, and amd is demanded");
 }
 
 TEST_CASE("what a request leaves open comes from what was measured", "[request]") {
   deploy::Profile profile = test::sample_profile();
   profile.peak_bytes = std::int64_t{3000} << 20;
-  const auto open = tuner::completed_options(read(options("")), profile);
+  const auto open = tuner::completed_options(trains(options(""), profile));
   CHECK(open.at("core_count_per_process") == 2);
   CHECK(open.at("memory_limit") == "3751M");
   CHECK(open.at("wall_time_limit") == "00:04:00");
   CHECK(open.at("standard_output_file") == "job.out");
   const auto named = tuner::completed_options(
-      read(options(R"("core_count_per_process": 8, "memory_limit": "1GB", "wall_time_limit": "01:00:00")")), profile);
+      trains(options(R"("core_count_per_process": 8, "memory_limit": "1GB", "wall_time_limit": "01:00:00")"), profile));
   CHECK(named.at("core_count_per_process") == 8);
   CHECK(named.at("memory_limit") == "1GB");
   CHECK(named.at("wall_time_limit") == "01:00:00");
-  CHECK_THAT(tuner::job_script(read(options(R"("wall_time_limit": "01:00:00")")), profile),
+  CHECK_THAT(tuner::job_script(trains(options(R"("wall_time_limit": "01:00:00")"), profile)),
              ContainsSubstring("# The request asks for 01:00:00; the forecast's upper end is 00:04:00.\n"));
   // Without job options no batch system is meant.
-  const auto plain = tuner::job_script(read(job(R"("target": {"job_scheduler_type": "slurm"})")), profile);
+  const auto plain = tuner::job_script(trains(job(R"("target": {"job_scheduler_type": "slurm"})"), profile));
   CHECK_FALSE(plain.contains("#SBATCH"));
 }
 
@@ -351,7 +402,7 @@ TEST_CASE("a job script of a request is well formed, and no value of the profile
   const auto marker = folder.path() / "marker";
   for (const char* scheduler : {"slurm", "torque"}) {
     const auto text =
-        tuner::job_script(read(options(R"("job_name": "x")", scheduler)), test::hostile_profile(marker.string()));
+        tuner::job_script(trains(options(R"("job_name": "x")", scheduler), test::hostile_profile(marker.string())));
     test::make_file(folder.path() / "job.sh", text);
     CHECK(test::shell("bash -n " + deploy::shell_quote((folder.path() / "job.sh").string())).code == 0);
     CHECK(text.starts_with("#!/bin/sh\n#"));
@@ -374,6 +425,8 @@ TEST_CASE("a request is answered with the best known, the reason and a job scrip
   CHECK(cli.nocturne({"request", file.string(), "--write", written.string()}) == ExitCode::Ok);
   CHECK_THAT(cli.out(), ContainsSubstring("Demanded: workload mnist.") &&
                             ContainsSubstring("Chosen: trial 1 of campaign evening"));
+  CHECK_THAT(test::read_file(written / "why.md"),
+             ContainsSubstring("- image modak-test-ubuntu: it is test, and mnist is asked for"));
   for (const char* name : {"job.sh", "profile.json", "Dockerfile", "image.def", "why.md"})
     CHECK(std::filesystem::exists(written / name));
   CHECK(test::shell("sh -n " + (written / "job.sh").string()).code == 0);
@@ -385,14 +438,32 @@ TEST_CASE("a request that nothing measured answers is refused, with each campaig
   (void)test::fill(cli);
   const auto file = cli.folder() / "job.json";
   test::make_file(file, R"({"job": {"optimisation": {"app_type-ai_training":
-    {"config": {"ai_framework": "pytorch"}, "ai_framework-pytorch": {"version": ">=2"}}}}})");
+    {"config": {"ai_framework": "pytorch"}, "ai_framework-pytorch": {"version": ">=99"}}}}})");
   CHECK(cli.nocturne({"request", file.string()}) == ExitCode::NotFound);
   CHECK_THAT(cli.err(), ContainsSubstring("evening: it is ") && ContainsSubstring("and pytorch is demanded") &&
                             ContainsSubstring("nocturne tune FILE"));
   CHECK(cli.nocturne({"request", file.string(), "--json"}) == ExitCode::NotFound);
   CHECK(cli.json().at("chosen").is_null());
+  CHECK(cli.json().at("offer").is_null());
   CHECK(cli.nocturne({"request", "/nowhere/job.json"}) == ExitCode::Usage);
   test::make_file(file, R"({"job": {"target": {"job_scheduler_type": "slrum"}}})");
   CHECK(cli.nocturne({"request", file.string()}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("Did you mean 'slurm'?"));
+}
+
+TEST_CASE("what pairs left undecided is not preferred to the default, and that is said", "[request]") {
+  test::CliFixture cli;
+  (void)test::fill(cli, {.verdict_low = -0.1, .verdict_mean = -0.02, .verdict_high = 0.06});
+  const auto file = cli.folder() / "job.json";
+  test::make_file(file, R"({"job": {"application": {"app_tag": "mnist", "executable": "train"}}})");
+  CHECK(cli.nocturne({"request", file.string(), "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("chosen").at("trial") == 0);
+  CHECK_THAT(cli.json().at("chosen").at("unproven").get<std::string>(),
+             ContainsSubstring("the campaign's default is taken: trial 1 may be slower than the default"));
+  // Where nobody compared them the best of single trials answers, and is not called proven.
+  test::CliFixture other;
+  (void)test::fill(other, {.verdict = false});
+  CHECK(other.nocturne({"request", file.string(), "--json"}) == ExitCode::Ok);
+  CHECK(other.json().at("chosen").at("trial") == 1);
+  CHECK_THAT(other.json().at("chosen").at("unproven").get<std::string>(), ContainsSubstring("was not compared"));
 }

@@ -24,6 +24,11 @@ nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+/// null where there is no text.
+inline nlohmann::json text_or_null(const std::string& text) {
+  return text.empty() ? nlohmann::json() : nlohmann::json(text);
+}
+
 /// A list with `form` of each item.
 template <typename Items, typename Form>
 nlohmann::json json_list(const Items& items, Form form) {

@@ -21,6 +21,7 @@
 #include "tuner/cli/output/table.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
+#include "tuner/registry/labels.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -49,6 +50,7 @@ json environment_row(const measure::EnvironmentRecipe& recipe, const std::option
               {"reason", obstacle},
               {"needs_python", recipe.python},
               {"licence", recipe.licence},
+              {"labels", tuner::to_json(tuner::labels_of(recipe))},
               {"download_bytes", recipe.download_bytes},
               {"disk_bytes", installed ? static_cast<std::int64_t>(installed->bytes) : recipe.disk_bytes}};
   if (installed) {

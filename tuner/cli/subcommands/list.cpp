@@ -25,6 +25,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/cli/subcommands/list_registry.hpp"
 #include "tuner/deploy/deployment_log.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/installation/own_workers.hpp"
@@ -330,6 +331,12 @@ constexpr Listing kListings[] = {
     {"strategies", "strategies that a campaign can name", list_strategies},
     {"workers", "workers built from our sources; others: nocturne env list", list_workers},
     {"exporters", "formats of 'nocturne export'", list_exporters},
+    {"infrastructures", "where a job of 'nocturne request' can run",
+     [](const ListOptions&, const Context& context) { return list_infrastructures(context); }},
+    {"fragments", "lines of a shell that go into job scripts, and when",
+     [](const ListOptions&, const Context& context) { return list_fragments(context); }},
+    {"images", "images of containers that answer requests, by their labels",
+     [](const ListOptions&, const Context& context) { return list_images(context); }},
 };
 
 std::vector<std::string> listing_names() {
@@ -355,7 +362,7 @@ std::string check_outcome(const std::string& word) {
 
 void setup(CLI::App& subcommand, ListOptions& options) {
   std::string things;
-  for (const Listing& each : kListings) things += fmt::format("  {:<12} {}\n", each.name, each.explanation);
+  for (const Listing& each : kListings) things += fmt::format("  {:<15} {}\n", each.name, each.explanation);
   add_value(subcommand, "what", options.what, "WHAT", "What to list (default: campaigns)", check_what);
   add_campaign_choice(subcommand, options.campaign);
   add_value(subcommand, "--outcome", options.outcome, "OUTCOME",

@@ -17,13 +17,14 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/schema/campaign_schema.hpp"
+#include "tuner/schema/registry_schema.hpp"
 #include "tuner/schema/request_schema.hpp"
 
 namespace nocturne::cli {
 namespace {
 
 struct SchemaOptions {
-  std::string name;   ///< a document's name, or "campaign"; empty: list them
+  std::string name;   ///< a document's name, or one of kInputs; empty: list them
   std::string check;  ///< a file with a document of --json
 };
 
@@ -32,8 +33,10 @@ struct InputSchema {
   std::string_view name, read_from;
   std::string_view (*text)();
 };
-constexpr std::array kInputs = {InputSchema{"campaign", "campaign files", tuner::campaign_schema},
-                                InputSchema{"request", "what 'nocturne request' reads", tuner::request_schema}};
+constexpr std::array kInputs = {
+    InputSchema{"campaign", "campaign files", tuner::campaign_schema},
+    InputSchema{"request", "what 'nocturne request' reads", tuner::request_schema},
+    InputSchema{"registry", "files of infrastructures, fragments and images", tuner::registry_schema}};
 
 std::vector<DocumentName> all_names() {
   auto names = document_names();
@@ -69,15 +72,15 @@ ExitCode check_document(const Context& context, const std::string& file) {
 }
 
 void setup(CLI::App& subcommand, SchemaOptions& options) {
-  auto* name =
-      subcommand.add_option("name", options.name, "Name of a document, 'campaign' or 'request' (default: list them)");
+  auto* name = subcommand.add_option("name", options.name,
+                                     "Name of a document, 'campaign', 'request' or 'registry' (default: list them)");
   name->type_name("NAME");
   add_value(subcommand, "--check", options.check, "FILE",
             "Say where the document in this file deviates from the schema it names")
       ->excludes(name);
   subcommand.footer(
       "Each document of --json names its schema in the key 'schema'; its 'version' changes when the document does.\n"
-      "'campaign' checks every campaign file that is read, 'request' every request.\n"
+      "'campaign' checks every campaign file that is read, 'request' every request, 'registry' what is registered.\n"
       "\n"
       "Examples:\n"
       "  nocturne schema campaign > campaign.schema.json\n"
