@@ -129,6 +129,16 @@ def main():
         assert varied["framework"]["values"] == ["pytorch-2.15"], varied
         assert set(varied) == {"framework", "threads", "batch"}, varied
 
+        # So is a command of one's own.
+        own = place.folder / "own"
+        own.mkdir()
+        (own / "train.py").write_text("print(sum(range(1000)))\n")
+        file = place.write({"job": {"application": {"executable": "python3", "arguments": "train.py"}}}, "own.json")
+        tuned = json.loads(place.run("request", file, "--tune", "--trials", "2", "--json", env=tree.variables, cwd=own,
+                                     check=0).stdout)
+        assert tuned["chosen"]["campaign"].startswith("request-command-"), tuned["chosen"]
+        assert tuned["campaign"] is None and "train.py" in tuned["job_script"], tuned
+
 
 if __name__ == "__main__":
     main()
