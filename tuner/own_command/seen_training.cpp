@@ -101,7 +101,8 @@ std::optional<SeenLever> read_lever(const Json& document) {
       if (text.is_string()) seen.lever.lines[value] = text.get<std::string>();
   }
   const bool usable = is_parameter_name(seen.name) && measure::is_lever_variable(seen.lever.variable) &&
-                      seen.values.size() >= 2 && seen.values.front() == measure::kAsScript && is_known_change(seen.lever.changes);
+                      seen.values.size() >= 2 && seen.values.front() == measure::kAsScript &&
+                      is_known_change(seen.lever.changes);
   return usable ? std::optional(std::move(seen)) : std::nullopt;
 }
 

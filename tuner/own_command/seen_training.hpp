@@ -27,8 +27,8 @@ struct LeverValue {
 struct SeenLever {
   std::string name;  ///< its parameter's name
   std::string description;
-  std::vector<std::string> values;  ///< the first, "script", changes nothing
-  bool compiles = false;            ///< costs seconds at the start of each process: of the compile stage
+  std::vector<std::string> values;          ///< the first, "script", changes nothing
+  bool compiles = false;                    ///< costs seconds at the start of each process: of the compile stage
   std::optional<LeverValue> inert_at = {};  ///< where this one changes nothing: no processes, nothing to prefetch
   measure::Lever lever{};
   friend bool operator==(const SeenLever&, const SeenLever&) = default;

@@ -1,6 +1,5 @@
 #include "tuner/registry/image.hpp"
 
-
 #include <fmt/format.h>
 
 #include "space/json_field.hpp"

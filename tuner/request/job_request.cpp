@@ -163,7 +163,8 @@ void take_sections(const Document& document, JobRequest& request) {
 
 std::string JobRequest::scheduler() const {
   if (!has_options) return {};
-  return infrastructure && !target.contains("job_scheduler_type") ? infrastructure->scheduler : text_of(target, "job_scheduler_type");
+  return infrastructure && !target.contains("job_scheduler_type") ? infrastructure->scheduler
+                                                                  : text_of(target, "job_scheduler_type");
 }
 
 Json JobRequest::feature_section() const {

@@ -164,7 +164,8 @@ std::string mismatch(const Labels& labels, const Demands& demands) {
 std::string mismatch(const Offer& offer, const Demands& demands) {
   const Labels& labels = offer.labels;
   if (std::string wrong = wrong_name(labels, demands); !wrong.empty()) return wrong;
-  if (demands.hpc && demands.opt_build && labels.opt_build && *demands.opt_build != *labels.opt_build && labels.name == "none")
+  if (demands.hpc && demands.opt_build && labels.opt_build && *demands.opt_build != *labels.opt_build &&
+      labels.name == "none")
     return *demands.opt_build ? "it is no optimised build, which is demanded"
                               : "it is an optimised build, which the request does not enable";
   if (demands.latest && offer.kind == Offer::Kind::Image && labels.version != "latest")

@@ -124,10 +124,9 @@ TEST_CASE("levers are parameters that change nothing unless they are pulled", "[
   CHECK(spec.verify.gate.learning);
   const auto usual = spec.space.default_configuration();
   const auto variables = measure::fill_environment(spec.worker.own, usual, {}).value();
-  CHECK(variables ==
-        std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"},
-                                           {"NOCTURNE_LEVER_GRAPH", "script"},
-                                           {"NOCTURNE_LEVER_READERS", "script"}});
+  CHECK(variables == std::map<std::string, std::string>{{"NOCTURNE_LEVER_AUTOCAST", "script"},
+                                                        {"NOCTURNE_LEVER_GRAPH", "script"},
+                                                        {"NOCTURNE_LEVER_READERS", "script"}});
   CHECK(usual.find("learning_rate") == nullptr);
   CHECK(*usual.find("batch") == space::Value(std::int64_t{64}));
   auto pulled = usual;

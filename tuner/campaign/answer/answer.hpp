@@ -61,9 +61,9 @@ struct Answer {
       best_share;  ///< shares of a step's time (space::kStepParts), where they are known
   std::map<space::Outcome, std::int64_t> outcomes;  ///< how many finished trials ended so
   Price price{};
-  std::vector<db::StoredTrial> failures;            ///< finished and not ok: wrong ones, then by number
-  std::optional<TargetAnswer> target;               ///< empty: another objective, or nothing is known of the target yet
-  std::optional<Ranking> ranking;                   ///< ranks the environments (frameworks), where there is a choice
+  std::vector<db::StoredTrial> failures;  ///< finished and not ok: wrong ones, then by number
+  std::optional<TargetAnswer> target;     ///< empty: another objective, or nothing is known of the target yet
+  std::optional<Ranking> ranking;         ///< ranks the environments (frameworks), where there is a choice
 
   /// Whether best is faster than the default beyond doubt, measured again.
   [[nodiscard]] bool verified_faster() const;

@@ -110,10 +110,10 @@ std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial, 
   if (const auto known = judged_learning(session_.store.load_trial(trial.id))) return known;
   const space::Configuration& configuration = trial.trial.configuration;
   const std::int64_t longer = longer_steps(trial, after);
-  session_.observer.note(fmt::format(
-      "does trial {} learn as the script does unchanged? Same random streams for a "
-      "start, others for {}",
-      trial.trial.number, longer > 0 ? fmt::format("{} steps", longer) : "nothing more: no time"));
+  session_.observer.note(
+      fmt::format("does trial {} learn as the script does unchanged? Same random streams for a "
+                  "start, others for {}",
+                  trial.trial.number, longer > 0 ? fmt::format("{} steps", longer) : "nothing more: no time"));
   const References* references = this->references(without_levers(session_, configuration), longer);
   if (references == nullptr) return std::nullopt;
   if (!references->why_none.empty()) return JudgedLearning{Learning::NotJudged, references->why_none};
