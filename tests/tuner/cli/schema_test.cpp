@@ -22,6 +22,7 @@ json empty_answer() {
                                  {"default", nullptr},
                                  {"gain", nullptr},
                                  {"accuracy", nullptr},
+                                 {"target", nullptr},
                                  {"learning", nullptr},
                                  {"changes", json::array()},
                                  {"outcomes", json::object()},
