@@ -13,6 +13,8 @@ import time
 os.environ["COLUMNS"] = "1000"  # sentences in one piece; how pages break is tested by themselves
 
 PATIENCE = 120  # seconds for what takes one: how busy a machine is, is nothing a test is about
+# A trial whose run was slowed by others is measured again; of those that were not slowed it has one.
+NOT_SLOWED = "coalesce(other_cpu, 0) <= 0.25 AND coalesce(steal, 0) <= 0.1"
 NOCTURNE = os.environ.get("NOCTURNE", "")
 FAKE_WORKER = os.environ.get("FAKE_WORKER", "")
 WORKERS = [b"nocturne_fake_worker", b"nocturne-onednn"]  # as their command lines say
