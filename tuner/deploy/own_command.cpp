@@ -107,7 +107,7 @@ std::string watch_lines(const Profile& profile) {
       "(\n"
       "export NOCTURNE_WATCH={}\n"
       "export NOCTURNE_WATCH_LOG=\"${{NOCTURNE_DATA:-${{XDG_DATA_HOME:-$HOME/.local/share}}/nocturne}}/deployments\"\n"
-      "export NOCTURNE_STEPS_PID_FILE=\"$watch/pid\" NOCTURNE_STEPS_PER_SAMPLE={}\n",
+      "export NOCTURNE_WATCH_JOB=$$ NOCTURNE_STEPS_PID_FILE=\"$watch/pid\" NOCTURNE_STEPS_PER_SAMPLE={}\n",
       shell_quote(watch_order(profile).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)),
       profile.training.steps_per_sample);
   if (can_fall_back(profile))

@@ -4,6 +4,7 @@ in scripts that are started where Nocturne is not. tests/tuner/deploy/canary_cas
     NOCTURNE_WATCH             {"profile", "trial", "cpu", "expected_s", "limit_s", "default_limit_s", "window_s"} as JSON: seconds a
                                step, measured, and the most that is expected of a new process, of the profile and of the default
     NOCTURNE_WATCH_FALL_BACK   a file to make where the default shall be started instead; the process then ends. Not set: it goes on
+    NOCTURNE_WATCH_JOB         the process of which all processes of this training come. Not set: this one
     NOCTURNE_WATCH_LOG         the folder in which what was seen is appended (tuner/deploy/deployment_log.hpp)
 """
 
@@ -67,19 +68,19 @@ def _read(path):
 
 
 def _job_ticks():
-    """Of the processes of this process's group and of its descendants, with the children that they have waited for."""
-    group, parents, ticks = os.getpgrp(), {}, {}
+    """Of the training's process and its descendants, with the children that they have waited for."""
+    parents, ticks = {}, {}
     for name in os.listdir("/proc"):
         fields = _read("/proc/%s/stat" % name).rpartition(")")[2].split() if name.isdigit() else ()
         if len(fields) > 14:
             parents[int(name)] = int(fields[1])
-            ticks[int(name)] = int(fields[2]) == group, sum(map(int, fields[11:15]))
-    ours = {pid for pid, (same, _) in ticks.items() if same} | {os.getpid()}
+            ticks[int(name)] = sum(map(int, fields[11:15]))
+    ours = {int(os.environ.get("NOCTURNE_WATCH_JOB") or os.getpid())}
     grown = True
     while grown:
         more = {pid for pid, parent in parents.items() if parent in ours} - ours
         ours, grown = ours | more, bool(more)
-    return sum(ticks[pid][1] for pid in ours if pid in ticks)
+    return sum(ticks.get(pid, 0) for pid in ours)
 
 
 class Load(object):
