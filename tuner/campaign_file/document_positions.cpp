@@ -145,7 +145,8 @@ Problem syntax_problem(const SyntaxFailure& failure, TextCursor cursor, std::str
   problem.line = position.line;
   problem.column = position.column;
   // Of an empty file there is nothing to show.
-  problem.excerpt = excerpt_of(cursor.line_text(offset), position.column);
+  if (text.find_first_not_of(" \t\r\n") != std::string_view::npos)
+    problem.excerpt = excerpt_of(cursor.line_text(offset), position.column);
   return problem;
 }
 

@@ -54,7 +54,7 @@ std::vector<Fragment> fragments_for(const std::vector<Fragment>& fragments, cons
   std::vector<Fragment> holding;
   std::ranges::copy_if(fragments, std::back_inserter(holding),
                        [&](const Fragment& each) { return holds(each, subject); });
-  (void)place_of(holding.empty() ? Fragment{} : holding.front());
+  std::ranges::stable_sort(holding, {}, place_of);
   std::vector<Fragment> result;
   for (Fragment& each : holding) {
     const bool known = std::ranges::any_of(

@@ -1,5 +1,7 @@
 #include "tuner/registry/image.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "space/json_field.hpp"
@@ -77,6 +79,7 @@ std::optional<Image> image_of(const measure::ImageRecipe& recipe) {
 std::string singularity_file(std::string_view container) {
   if (container.starts_with('/')) return std::string(container);
   std::string name(container.substr(container.rfind('/') + 1));
+  std::ranges::replace(name, ':', '_');
   return name + ".sif";
 }
 

@@ -33,7 +33,7 @@ void take(const Json& from, Json& to) {
 void flatten_storage(Json& document) {
   if (!document.is_object() || !document.contains("storage") || !document["storage"].is_object()) return;
   for (auto& [url, location] : document["storage"].items())
-    for (const char* key : {"class"})
+    for (const char* key : {"storage_class", "class"})
       if (location.is_object() && location.contains(key)) location = Json(location[key]);
 }
 

@@ -39,7 +39,7 @@ std::vector<Thing> load_things(const std::vector<fs::path>& roots, const char* f
       if (is_recipe(*text)) continue;
       auto thing = read(*text, file.string(), file.stem().string());
       if (thing)
-        found.insert_or_assign(file.stem().string(), *std::move(thing));  // the first root's stays
+        found.try_emplace(file.stem().string(), *std::move(thing));  // the first root's stays
       else
         problems.push_back(to_text(thing.error()));
     }

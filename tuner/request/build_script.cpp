@@ -72,6 +72,7 @@ Json build_options(const Deployment& deployment) {
     options.erase(key);
   options["job_name"] = options["job_name"].get<std::string>() + "-build";
   options["standard_output_file"] = "build.out";
+  options["node_count"] = 1;
   options["process_count_per_node"] = 1;
   return options;
 }

@@ -162,7 +162,7 @@ class CampaignCandidates {
   [[nodiscard]] db::StoredTrial proven_of(const Answer& answer, std::string& unproven) const {
     const bool open = answer.verdict && answer.verdict->verdict != "faster" && answer.baseline &&
                       answer.baseline->id != answer.best->id && answer.baseline->trial.estimate;
-    if (!open || wrong_of(*answer.baseline).empty()) return *answer.best;
+    if (!open || !wrong_of(*answer.baseline).empty()) return *answer.best;
     unproven = fmt::format("the campaign's default is taken: {}", deploy::missing_proof(answer));
     return *answer.baseline;
   }

@@ -54,7 +54,7 @@ void choose_container(const Choice& choice, Deployment& deployment) {
 /// The runtime's options between its name and the image.
 std::string apptainer_options(const Deployment& deployment, const std::string& data) {
   std::string options = deployment.gpu ? " --nv" : "";
-  if (!data.empty()) options += " --bind " + data;
+  if (!data.empty()) options += " --bind " + shell_quote(data);
   return options;
 }
 

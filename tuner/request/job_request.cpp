@@ -95,7 +95,7 @@ void resolve_partition(Checks& checks, JobRequest& request) {
   if (partition == nullptr) return;
   request.partition = *partition;
   const Json* nodes = checks.get(options, "node_count");
-  if (nodes != nullptr && partition->nodes && name.empty() && nodes->get<std::int64_t>() > *partition->nodes)
+  if (nodes != nullptr && partition->nodes && nodes->get<std::int64_t>() > *partition->nodes)
     checks.add(options + "/node_count",
                fmt::format("found {}; partition {} of {} has {} nodes", nodes->dump(), partition->name,
                            request.infrastructure->name, *partition->nodes),
@@ -133,7 +133,7 @@ void warn_of_ignored(const Document& document, std::vector<Problem>& warnings) {
     if (document.value.contains(Json::json_pointer(pointer)))
       warnings.push_back(problem_at(document, pointer, At::Key, found));
   };
-  warn(kIgnored[0].pointer, kIgnored[0].found);
+  for (const Ignored& each : kIgnored) warn(each.pointer, each.found);
   const Json job = section_of(document.value, "job");
   const Json training = section_of(section_of(job, "optimisation"), "app_type-ai_training");
   const std::string framework = text_of(section_of(training, "config"), "ai_framework");
@@ -163,8 +163,7 @@ void take_sections(const Document& document, JobRequest& request) {
 
 std::string JobRequest::scheduler() const {
   if (!has_options) return {};
-  return infrastructure && !target.contains("job_scheduler_type") ? infrastructure->scheduler
-                                                                  : text_of(target, "job_scheduler_type");
+  return infrastructure ? infrastructure->scheduler : text_of(target, "job_scheduler_type");
 }
 
 Json JobRequest::feature_section() const {

@@ -235,7 +235,7 @@ std::string application_lines(const Deployment& deployment) {
 /// `body` with what comes behind it, and its exit status kept.
 std::string followed(const Deployment& deployment, const std::string& body) {
   const std::string post = fragment_lines(deployment, true);
-  return post.empty() ? body : "(\n" + body + ")\nstatus=$?\n" + post + "exit 0\n";
+  return post.empty() ? body : "(\n" + body + ")\nstatus=$?\n" + post + "exit $status\n";
 }
 
 std::string notes_text(const Deployment& deployment) {

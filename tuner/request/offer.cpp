@@ -72,7 +72,7 @@ std::string wrong_version(const std::string& version, const std::string& range) 
 
 /// An AMD processor is an x86 one.
 bool suits(const std::string& label, const std::string& cpu) {
-  return label.empty() || cpu.empty() || !cpu.empty();
+  return label.empty() || cpu.empty() || label == cpu || (label == "amd" && cpu == "x86");
 }
 
 /// The library of HPC: the image itself, or one that an application's image has.
@@ -164,8 +164,7 @@ std::string mismatch(const Labels& labels, const Demands& demands) {
 std::string mismatch(const Offer& offer, const Demands& demands) {
   const Labels& labels = offer.labels;
   if (std::string wrong = wrong_name(labels, demands); !wrong.empty()) return wrong;
-  if (demands.hpc && demands.opt_build && labels.opt_build && *demands.opt_build != *labels.opt_build &&
-      labels.name == "none")
+  if (demands.opt_build && labels.opt_build && *demands.opt_build != *labels.opt_build)
     return *demands.opt_build ? "it is no optimised build, which is demanded"
                               : "it is an optimised build, which the request does not enable";
   if (demands.latest && offer.kind == Offer::Kind::Image && labels.version != "latest")

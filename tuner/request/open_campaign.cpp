@@ -26,7 +26,7 @@ struct OpenFramework {
 };
 
 bool is_denied(const std::string& compiler, const Demands& demands) {
-  return (compiler == "xla" && demands.xla == true) || (compiler == "ngraph" && demands.ngraph == false) ||
+  return (compiler == "xla" && demands.xla == false) || (compiler == "ngraph" && demands.ngraph == false) ||
          (compiler == "glow" && demands.glow == false);
 }
 

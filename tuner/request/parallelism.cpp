@@ -45,7 +45,8 @@ std::int64_t efficient_ranks(std::int64_t asked, double efficiency, double paral
   const double serial = 1 - parallel_fraction;
   if (serial <= 0) return asked;
   const double most = std::round((1 - efficiency * parallel_fraction) / (efficiency * serial));
-  return std::max<std::int64_t>(static_cast<std::int64_t>(most), 1);
+  return std::clamp<std::int64_t>(most < static_cast<double>(asked) ? static_cast<std::int64_t>(most) : asked, 1,
+                                  asked);
 }
 
 std::expected<Parallelism, std::string> parallelism_of(const JobRequest& request, const std::optional<Scaling>& scaling,

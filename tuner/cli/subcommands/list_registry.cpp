@@ -89,7 +89,7 @@ ExitCode list_fragments(const Context& context) {
 
 ExitCode list_images(const Context& context) {
   json document = json::array();
-  Table table({{"image"}, {"labels: where it is", Align::Left, Fit::Wraps}});
+  Table table({{"image"}, {"labels", Align::Left, Fit::Wraps}, {"container", Align::Left, Fit::Wraps}});
   const auto add = [&](const tuner::Image& image) {
     document.push_back({{"name", image.name},
                         {"labels", tuner::to_json(image.labels)},
@@ -100,10 +100,10 @@ ExitCode list_images(const Context& context) {
                         {"note", text_or_null(image.note)},
                         {"from", text_or_null(image.from)}});
     const std::string packages = fmt::format("{}", fmt::join(image.packages, " "));
-    const std::string place = !image.container.empty() ? image.container
-                              : !packages.empty()      ? "packages " + packages
-                                                       : "none: " + image.missing;
-    table.add({Cell(image.name, Style::Strong), Cell(tuner::to_text(image.labels) + ": " + place)});
+    table.add({Cell(image.name, Style::Strong), Cell(tuner::to_text(image.labels)),
+               Cell(!image.container.empty() ? image.container
+                    : !packages.empty()      ? "packages " + packages
+                                             : "none: " + image.missing)});
   };
   for (const tuner::Image& image : registry_here(context).images) add(image);
   for (const measure::ImageRecipe& recipe : image_recipes_here(context))
