@@ -140,7 +140,7 @@ TEST_CASE("a worker in a container is recorded in full", "[container]") {
 
 TEST_CASE("a worker runs in an image of each form, two of them at once and one that hangs included", "[container]") {
   Ship ship(a_runtime());
-  if (ship.runtime->forms().empty()) SKIP("one form only");
+  if (ship.runtime->forms().empty()) return;  // one form only: the other tests run it
   for (const ImageForm& form : ship.runtime->forms()) {
     if (!ship.take(form)) continue;
     CAPTURE(form.name);
