@@ -250,7 +250,6 @@ std::optional<std::expected<PreparedWorker, PreparationFailure>> prepared_for(co
   auto prepared = reference ? place.prepare_reference(configuration) : place.prepare(configuration);
   if (prepared) return prepared;
   if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
-  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
   return prepared;
 }
 

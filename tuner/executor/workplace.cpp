@@ -27,6 +27,13 @@ db::Error no_room_left(const std::string& where) {
                       where, command_text({"clean"}))};
 }
 
+std::expected<PreparedWorker, PreparationFailure> unless_full(
+    std::expected<PreparedWorker, PreparationFailure> prepared) {
+  if (prepared || prepared.error().outcome == space::Outcome::Killed) return prepared;
+  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
+  return prepared;
+}
+
 }  // namespace
 
 std::optional<HeldSlot> Workplace::take_slot() const {
@@ -45,14 +52,14 @@ std::optional<HeldSlot> Workplace::take_slot() const {
 }
 
 std::expected<PreparedWorker, PreparationFailure> Workplace::prepare(const space::Configuration& configuration) const {
-  return interruption.past_suspensions(
-      [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); });
+  return unless_full(interruption.past_suspensions(
+      [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); }));
 }
 
 std::expected<PreparedWorker, PreparationFailure> Workplace::prepare_reference(
     const space::Configuration& configuration) const {
-  return interruption.past_suspensions(
-      [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); });
+  return unless_full(interruption.past_suspensions(
+      [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); }));
 }
 
 space::Run Workplace::run(const std::function<measure::RunPlan()>& plan,

@@ -48,7 +48,8 @@ struct Workplace {
   [[nodiscard]] std::optional<HeldSlot> take_slot() const;
 
   /// As the executor's; what a suspension cut short is done again after it, so that Outcome::Killed means that the
-  /// session ends. For what is prepared without a slot; who holds one asks the executor, and gives it back first.
+  /// session ends. Throws db::Error where a disk is too full: that is no word about the configuration. For what is
+  /// prepared without a slot; who holds one asks the executor, and gives it back first.
   [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(
       const space::Configuration& configuration) const;
   [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_reference(

@@ -107,7 +107,6 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const db::StoredTri
   const auto prepared = session_.prepare_reference(configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), session_)) return nullptr;
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     made.why_none = "the reference cannot be prepared: " + prepared.error().reason;
   } else {
     const std::string name = "initial-state";
@@ -149,7 +148,6 @@ Admission FinalistGate::admits(const db::StoredTrial& trial, std::chrono::nanose
   const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
     if (is_interruption(prepared.error(), session_)) return Admission::Interrupted;
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     return let_through(trial, "it cannot be prepared again: " + prepared.error().reason);
   }
   // No more steps than an epoch has: the initial state holds the batches of one.
@@ -224,7 +222,6 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
   using Epochs = std::optional<std::vector<space::Run>>;
   const auto unprepared = [&](const PreparationFailure& failure) -> Epochs {
     if (is_interruption(failure, session_)) return Epochs();
-    if (auto no_room = no_room_for(failure)) throw *std::move(no_room);
     return no_band(failure.reason);
   };
   const std::int64_t wanted = seeds_wanted(baseline);

@@ -336,7 +336,6 @@ bool Finals::accuracy(const db::StoredTrial& trial, const std::string& who) {
   if (session_.interruption.requested() || !is_time_for_accuracy(trial, who)) return false;
   const auto prepared = session_.prepare(trial.trial.configuration);
   if (!prepared) {
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     if (!session_.interruption.requested()) session_.observer.note(fmt::format("{}: {}", who, prepared.error().reason));
     return false;
   }
