@@ -42,10 +42,10 @@ struct Difference {
   std::size_t step = 0;
   double scale = 1;  ///< of what it is relative to, over the larger of the two
 
-  void note(double difference, std::string place, double a, double b, std::size_t in_step) {
+  void note(double difference, std::string place, double a, double b, std::size_t in_step, double in_scales_of = 1) {
     // What is no number is as far away as can be.
     if (!std::isfinite(difference)) difference = 1;
-    if (difference > size || where.empty()) *this = {difference, std::move(place), a, b, in_step};
+    if (difference > size || where.empty()) *this = {difference, std::move(place), a, b, in_step, in_scales_of};
   }
 };
 
@@ -88,8 +88,7 @@ std::optional<Difference> losses_between(const LearningRecord& reference, const 
     if (i > 0) changed += std::abs(a - *reference.losses[i - 1]);
     const double larger = std::max(std::abs(a), std::abs(b));
     const double scale = larger > 0 ? 1 + kChangedBands * changed / larger : 1;
-    difference.note(relative(a, b) / scale, fmt::format("step {}", i + 1), a, b, i + 1);
-    if (difference.step == i + 1) difference.scale = scale;
+    difference.note(relative(a, b) / scale, fmt::format("step {}", i + 1), a, b, i + 1, scale);
   }
   return difference;
 }

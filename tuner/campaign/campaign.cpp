@@ -345,14 +345,18 @@ void Campaign::recompose() {
   state_.revise(trials);
 }
 
+template <typename AnyFinals>
+bool Campaign::run_past_suspensions(AnyFinals& finals) {
+  for (;;) {
+    const auto suspensions = session_.interruption.suspensions();
+    if (finals.run()) return true;
+    if (!session_.interruption.again_after_suspension(suspensions)) return false;
+  }
+}
+
 bool Campaign::train_best(const std::optional<TimeFrame>& time) {
   TargetFinals finals(session_, time, *curves_, [this] { recompose(); });
-  auto suspensions = session_.interruption.suspensions();
-  bool complete = finals.run();
-  while (!complete && session_.interruption.again_after_suspension(suspensions)) {
-    suspensions = session_.interruption.suspensions();
-    complete = finals.run();
-  }
+  const bool complete = run_past_suspensions(finals);
   if (finals.no_verdict()) state_.has_no_verdict();
   return complete;
 }
@@ -369,12 +373,7 @@ void Campaign::verify_best(SessionResult& result) {
         return measure_now(kFinalsAsk, configuration, reason);
       },
       state_.pair_time());
-  auto suspensions = session_.interruption.suspensions();
-  auto complete = finals.run();
-  while (!complete && session_.interruption.again_after_suspension(suspensions)) {
-    suspensions = session_.interruption.suspensions();
-    complete = finals.run();  // does only what is missing
-  }
+  const bool complete = run_past_suspensions(finals);
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
   if (finals.no_verdict()) state_.has_no_verdict();
   if (!complete && session_.interruption.requested()) was_interrupted_in_finals(result);

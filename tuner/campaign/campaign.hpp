@@ -97,6 +97,9 @@ class Campaign {
   /// Measures the best again. Interrupted: says so in the result.
   void verify_best(SessionResult& result);
   void was_interrupted_in_finals(SessionResult& result);
+  /// Runs finals, which do only what is missing, again after each suspension. Whether they are complete.
+  template <typename AnyFinals>
+  [[nodiscard]] bool run_past_suspensions(AnyFinals& finals);
   /// Likewise in trainings to the target. Whether it is complete.
   [[nodiscard]] bool train_best(const std::optional<TimeFrame>& time);
 

@@ -280,7 +280,6 @@ nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {
 }
 
 nanoseconds forecast_trainings(const space::Parts& baseline, const space::Parts& candidate, std::int64_t count) {
-  constexpr double kEvaluations = 1.25;  // four of a sixth as many images an epoch, forward only
   return forecast_of(kMargin * kEvaluations * static_cast<double>(count) *
                      (space::total_time(baseline, 1) + space::total_time(candidate, 1)));
 }

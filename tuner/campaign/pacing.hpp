@@ -175,6 +175,9 @@ inline constexpr double kLearningShare = 0.2;
 /// Likewise the choice among the finalists, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best);
 
+/// Factor on the time of an epoch for the evaluations of a learning curve, about: four of a sixth as many images,
+/// forward only.
+inline constexpr double kEvaluations = 1.25;
 /// So many trainings to the target of both, one after the other, evaluations included; parts are those of a training.
 [[nodiscard]] std::chrono::nanoseconds forecast_trainings(const space::Parts& baseline, const space::Parts& candidate,
                                                           std::int64_t count);

@@ -155,6 +155,13 @@ double seconds_of(const std::vector<measure::RunPlan>& plans, const db::Store& s
   return seconds;
 }
 
+tuner::StoredCurves stored_curves_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                     const space::Space& space) {
+  const auto sections = tuner::sections_of(campaign.spec);
+  return tuner::stored_curves(store, campaign.id, space, sections.workload, sections.objective.target.value(),
+                              sections.run.process_sd);
+}
+
 }  // namespace
 
 TEST_CASE("the campaign finds the true best to the target although another is faster an epoch", "[accuracy]") {
@@ -225,7 +232,7 @@ TEST_CASE("20 full trainings of drawn configurations lie in their 90 % interval 
   REQUIRE(simulation.sit(spec).ending == tuner::Ending::Complete);
   const db::Store store = simulation.reading();
   const auto campaign = store.load_campaign("test");
-  const auto curves = tuner::stored_curves(store, campaign.id, spec.space, tuner::sections_of(campaign.spec));
+  const auto curves = stored_curves_of(store, campaign, spec.space);
   space::Random random(3);
   int held = 0;
   for (std::uint64_t i = 0; i < 20; ++i) {
@@ -283,7 +290,7 @@ TEST_CASE("the target may be what the default reaches after some epochs", "[accu
   REQUIRE(simulation.sit(spec).ending == tuner::Ending::Complete);
   const db::Store store = simulation.reading();
   const auto campaign = store.load_campaign("test");
-  const auto curves = tuner::stored_curves(store, campaign.id, spec.space, tuner::sections_of(campaign.spec));
+  const auto curves = stored_curves_of(store, campaign, spec.space);
   REQUIRE(curves.accuracy);
   CHECK(*curves.accuracy == Catch::Approx(kTarget + 0.05 * std::log(3 / 2.6)).margin(0.006));
   CHECK(curves.standings.front().epochs.mean == Catch::Approx(3).epsilon(0.15));

@@ -96,18 +96,17 @@ std::optional<TargetAnswer::Side> target_side(const StoredCurves& curves, const 
   if (!trial || !trial->trial.parts) return std::nullopt;
   const auto steps = steps_of_epoch(sections.workload, trial->trial.configuration);
   if (!steps) return std::nullopt;
-  TargetAnswer::Side side{.epochs = curves.standing_of(trial->trial.configuration).epochs, .time = {}};
-  auto times = epoch_times(trial->trial, *steps);
-  times.log_sd = sections.run.process_sd;
-  side.time = measure::time_to_accuracy(times, side.epochs);
-  return side;
+  const measure::EpochsToTarget& epochs = curves.standing_of(trial->trial.configuration).epochs;
+  const measure::EpochTimes times = epoch_times(trial->trial, *steps, sections.run.process_sd);
+  return TargetAnswer::Side{.epochs = epochs, .time = measure::time_to_accuracy(times, epochs)};
 }
 
 std::optional<TargetAnswer> target_of(const db::Store& store, const Answer& answer, const CampaignSections& sections) {
   if (!sections.objective.target) return std::nullopt;
   const auto space = stored_space(store, answer.campaign);
   if (!space) return std::nullopt;
-  const StoredCurves curves = stored_curves(store, answer.campaign.id, space->space, sections);
+  const StoredCurves curves = stored_curves(store, answer.campaign.id, space->space, sections.workload,
+                                            *sections.objective.target, sections.run.process_sd);
   if (!curves.accuracy || curves.curves == 0) return std::nullopt;
   return TargetAnswer{.accuracy = *curves.accuracy,
                       .curves = curves.curves,

@@ -15,19 +15,6 @@ namespace {
 
 /// Of a campaign whose trials are counted, so many curves at least.
 constexpr std::int64_t kFewestCurves = 2;
-/// What evaluations add to an epoch, about: four of a sixth as many images, forward only.
-constexpr double kEvaluations = 1.25;
-
-CampaignSections sections_of_spec(const CampaignSpec& spec) {
-  return {.workload = spec.workload,
-          .objective = spec.objective,
-          .strategy = spec.strategy,
-          .budget = spec.budget,
-          .run = spec.run,
-          .worker = spec.worker,
-          .verify = spec.verify,
-          .environments = spec.environments};
-}
 
 std::string values_text(const space::Configuration& values) {
   std::string text;
@@ -45,7 +32,9 @@ LearningCurves::LearningCurves(const Session& session, MeasureTrial measure_tria
 }
 
 void LearningCurves::read() {
-  known_ = stored_curves(session_.store, session_.campaign, session_.spec.space, sections_of_spec(session_.spec));
+  const CampaignSpec& spec = session_.spec;
+  known_ = stored_curves(session_.store, session_.campaign, spec.space, spec.workload, *spec.objective.target,
+                         spec.run.process_sd);
 }
 
 std::optional<measure::NextCurve> LearningCurves::next() const {
@@ -75,10 +64,7 @@ LearningCurves::Drawn LearningCurves::draw(const measure::NextCurve& next) {
   if (!trial) return Drawn::Interrupted;
   if (trial->trial.outcome != space::Outcome::Ok || !trial->trial.parts) return Drawn::Failed;
   const auto prepared = session_.prepare(set.configuration);
-  if (!prepared) {
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
-    return session_.interruption.requested() ? Drawn::Interrupted : Drawn::Failed;
-  }
+  if (!prepared) return session_.interruption.requested() ? Drawn::Interrupted : Drawn::Failed;
   const double epochs = static_cast<double>(next.most_epochs);
   const double steps = steps_of_epoch(session_.spec.workload, set.configuration).value_or(1);
   const double expected = space::total_time(space::per_training(*trial->trial.parts, steps, epochs), 1);

@@ -27,15 +27,13 @@ struct SetRuns {
   double steps = 0;                ///< of an epoch
 };
 
-SetRuns read_set(const db::Store& store, const db::StoredTrial& trial, const CampaignSections& sections,
+SetRuns read_set(const db::Store& store, const db::StoredTrial& trial, std::optional<double> steps, double process_sd,
                  measure::LearningEntrant& entrant, StoredCurves& result) {
   SetRuns set;
-  const auto steps = steps_of_epoch(sections.workload, trial.trial.configuration);
   entrant.failed = trial.trial.outcome != space::Outcome::Ok || !trial.trial.parts || !steps;
   if (entrant.failed) return set;
   set.steps = *steps;
-  entrant.times = epoch_times(trial.trial, *steps);
-  entrant.times->log_sd = sections.run.process_sd;
+  entrant.times = epoch_times(trial.trial, *steps, process_sd);
   const auto detail = store.load_trial(trial.id);
   for (const db::StoredRun& stored : detail.runs) {
     const space::Run& run = stored.record.run;
@@ -84,15 +82,14 @@ std::optional<double> steps_of_epoch(const space::Workload& workload, const spac
   return schedule ? std::optional(measure::steps_per_epoch(*schedule)) : std::nullopt;
 }
 
-measure::EpochTimes epoch_times(const space::Trial& trial, double steps) {
+measure::EpochTimes epoch_times(const space::Trial& trial, double steps, double process_sd) {
   const space::Parts epoch = space::per_training(*trial.parts, steps, 1);
   const double seconds = space::total_time(epoch, 1) - space::startup_time(epoch);
-  return {.startup = space::startup_time(epoch), .epoch = std::max(seconds, 1e-9), .log_sd = 0};
+  return {.startup = space::startup_time(epoch), .epoch = std::max(seconds, 1e-9), .log_sd = process_sd};
 }
 
 StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, const space::Space& space,
-                           const CampaignSections& sections) {
-  const space::AccuracyTarget& target = *sections.objective.target;
+                           const space::Workload& workload, const space::AccuracyTarget& target, double process_sd) {
   StoredCurves result{.names = target.learning_parameters};
   result.sets = learning_sets(space, target.learning_parameters);
   std::map<std::string, db::StoredTrial> trials;
@@ -103,7 +100,12 @@ StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, cons
     measure::LearningEntrant& entrant = result.entrants.emplace_back();
     entrant.values = set.places;
     const auto trial = trials.find(set.configuration.identity());
-    runs.push_back(trial == trials.end() ? SetRuns() : read_set(store, trial->second, sections, entrant, result));
+    if (trial == trials.end()) {
+      runs.emplace_back();
+      continue;
+    }
+    const auto steps = steps_of_epoch(workload, set.configuration);
+    runs.push_back(read_set(store, trial->second, steps, process_sd, entrant, result));
   }
   result.accuracy = target.accuracy ? target.accuracy : reached_by_default(runs.front(), target);
   for (std::size_t i = 0; result.accuracy && i < runs.size(); ++i) {

@@ -41,9 +41,10 @@ struct StoredCurves {
 
 [[nodiscard]] measure::CurvePolicy curve_policy(const space::AccuracyTarget& target);
 
-/// REQUIRES: sections.objective.target.
+/// `process_sd`: of the machine, as RunSettings has it.
 [[nodiscard]] StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, const space::Space& space,
-                                         const CampaignSections& sections);
+                                         const space::Workload& workload, const space::AccuracyTarget& target,
+                                         double process_sd);
 
 /// Steps of an epoch of this configuration; empty where it can have none.
 [[nodiscard]] std::optional<double> steps_of_epoch(const space::Workload& workload,
@@ -51,7 +52,7 @@ struct StoredCurves {
 
 /// Start-up and an epoch of a trial, whatever number of epochs its parts stand for by now. `steps`: of an epoch.
 /// REQUIRES: it has parts.
-[[nodiscard]] measure::EpochTimes epoch_times(const space::Trial& trial, double steps);
+[[nodiscard]] measure::EpochTimes epoch_times(const space::Trial& trial, double steps, double process_sd);
 
 /// Puts the time to accuracy into a trial that ended well: its parts become those of a training to the target, its
 /// estimate the time of one (space/objective.hpp). Its error is that of the times: of the epochs the curves tell.

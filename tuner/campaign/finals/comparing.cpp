@@ -68,7 +68,6 @@ std::optional<ComparedSide> prepared_side(const Session& session, const db::Stor
   auto prepared = session.prepare(trial.trial.configuration);
   if (prepared)
     return ComparedSide{.trial = trial, .configuration = trial.trial.configuration, .prepared = std::move(*prepared)};
-  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
   if (!session.interruption.requested()) {
     session.observer.note(
         fmt::format("trial {} cannot be prepared again: {}", trial.trial.number, prepared.error().reason));
@@ -92,19 +91,16 @@ Comparing Comparing::open(const Session& session, ComparedSide baseline, Compare
   Comparing opened(session, std::move(baseline), std::move(candidate));
   const space::Configuration& of_baseline = opened.baseline_.trial.trial.configuration;
   const space::Configuration& of_candidate = opened.candidate_.trial.trial.configuration;
-  const auto known = session.store.comparisons(session.campaign);
-  for (const db::StoredComparison& stored : known) {
-    if (stored.record.role != role || stored.record.candidate != of_candidate || stored.record.baseline != of_baseline)
-      continue;
-    opened.id_ = stored.id;
+  if (const auto stored = find_comparison(session.store, session.campaign, role, of_baseline, of_candidate)) {
+    opened.id_ = stored->id;
     // Goes on as it began: pairs of two ways do not belong into one interval.
-    opened.method_ = measure::pair_method_from_text(stored.record.method).value_or(measure::PairMethod::Slices);
+    opened.method_ = measure::pair_method_from_text(stored->record.method).value_or(measure::PairMethod::Slices);
     opened.estimator_ =
-        measure::step_estimator_from_text(stored.record.estimator).value_or(measure::StepEstimator::Paired);
-    opened.pairs_ = std::ssize(stored.pairs);
-    for (const db::StoredPair& pair : stored.pairs) opened.next_index_ = std::max(opened.next_index_, pair.index + 1);
+        measure::step_estimator_from_text(stored->record.estimator).value_or(measure::StepEstimator::Paired);
+    opened.pairs_ = std::ssize(stored->pairs);
+    for (const db::StoredPair& pair : stored->pairs) opened.next_index_ = std::max(opened.next_index_, pair.index + 1);
+    return opened;
   }
-  if (opened.id_ != 0) return opened;
   const PairMethodChoice choice = opened.choose_method();
   opened.method_ = choice.method;
   opened.estimator_ = choice.estimator;

@@ -78,7 +78,7 @@ class FinalistGate {
   std::optional<TimeFrame> time_;
   LearningGate learning_;
   std::map<std::string, Reference> references_;  ///< by identity of their configuration
-  std::set<std::string> said_;                   ///< why somebody was let through
+  std::set<std::string> said_;                   ///< why trials were let through
 };
 
 }  // namespace nocturne::tuner

@@ -1,6 +1,8 @@
 #include "tuner/campaign/finals/stored_pairs.hpp"
 
 #include <cmath>
+#include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,6 +44,16 @@ std::string_view verdict_word(measure::Verdict verdict) {
 }
 
 }  // namespace
+
+std::optional<db::StoredComparison> find_comparison(const db::Store& store, db::CampaignId campaign,
+                                                    std::string_view role, const space::Configuration& baseline,
+                                                    const space::Configuration& candidate) {
+  auto comparisons = store.comparisons(campaign);
+  for (db::StoredComparison& each : comparisons | std::views::reverse)
+    if (each.record.role == role && each.record.candidate == candidate && each.record.baseline == baseline)
+      return std::move(each);
+  return std::nullopt;
+}
 
 StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& comparison,
                          const measure::Schedule& baseline, const measure::Schedule& candidate) {

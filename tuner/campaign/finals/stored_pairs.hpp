@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/store.hpp"
@@ -19,6 +20,12 @@ struct StoredPairs {
   std::vector<measure::PairParts> pairs;  ///< in the order measured
   std::vector<std::string> unusable;      ///< a sentence for each pair that cannot be judged
 };
+
+/// The comparison of these two in that role, the last where there are several; empty: there is none.
+[[nodiscard]] std::optional<db::StoredComparison> find_comparison(const db::Store& store, db::CampaignId campaign,
+                                                                  std::string_view role,
+                                                                  const space::Configuration& baseline,
+                                                                  const space::Configuration& candidate);
 
 /// Schedules: of the baseline and of the candidate.
 [[nodiscard]] StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& comparison,

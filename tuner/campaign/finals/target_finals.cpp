@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "measure/accuracy/time_to_accuracy.hpp"
 #include "measure/comparison/comparison.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
-#include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
@@ -57,15 +55,9 @@ bool TargetFinals::run() {
 }
 
 TargetFinals::End TargetFinals::judge_best(const db::StoredTrial& baseline) {
-  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   // By its estimate: it is composed of a curve too, of which the model of times knows nothing.
-  const auto ended_well = [](const db::StoredTrial& each) {
-    return each.trial.outcome == space::Outcome::Ok && each.trial.estimate;
-  };
-  const auto best = std::ranges::min_element(trials, {}, [&](const db::StoredTrial& each) {
-    return ended_well(each) ? each.trial.estimate->value : std::numeric_limits<double>::infinity();
-  });
-  if (best == trials.end() || !ended_well(*best)) return End::Done;
+  const auto best = session_.store.best(session_.campaign);
+  if (!best) return End::Done;
   const db::StoredTrial& winner = *best;
   if (winner.id == baseline.id) return End::Done;
   if (!curves_.known().standing_of(winner.trial.configuration).own) {
@@ -89,14 +81,9 @@ std::chrono::nanoseconds TargetFinals::forecast_pair(const db::StoredTrial& base
 }
 
 db::StoredComparison TargetFinals::comparison_of(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
-  const auto find = [&]() -> std::optional<db::StoredComparison> {
-    for (db::StoredComparison& each : session_.store.comparisons(session_.campaign))
-      if (each.record.role == kVerifyRole && each.record.candidate == candidate.trial.configuration &&
-          each.record.baseline == baseline.trial.configuration)
-        return std::move(each);
-    return std::nullopt;
-  };
-  if (auto known = find()) return *std::move(known);
+  if (auto known = find_comparison(session_.store, session_.campaign, kVerifyRole, baseline.trial.configuration,
+                                   candidate.trial.configuration))
+    return *std::move(known);
   const db::ComparisonRecord record{.campaign = session_.campaign,
                                     .candidate = candidate.trial.configuration,
                                     .baseline = baseline.trial.configuration,
@@ -135,10 +122,7 @@ TargetFinals::End TargetFinals::train_pairs(const db::StoredTrial& baseline, con
 
 std::optional<db::RunRecord> TargetFinals::train(const db::StoredTrial& trial, std::int64_t index) {
   const auto prepared = session_.prepare(trial.trial.configuration);
-  if (!prepared) {
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
-    return std::nullopt;
-  }
+  if (!prepared) return std::nullopt;
   const std::int64_t epochs = session_.spec.objective.target->most_epochs;
   const double expected = space::total_time(*trial.trial.parts, 1);
   const GateOrder order{
