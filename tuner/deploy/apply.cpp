@@ -125,8 +125,9 @@ ApplyPlan plan_command(const Profile& profile, std::vector<std::string> command,
     plan.set["NOCTURNE_STEPS_BEGAN_NS"] =
         fmt::format("{}", std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
   }
-  if (profile.container && watched.empty()) put_inside(*profile.container, {}, plan);
-  if (profile.container && !watched.empty()) put_inside(*profile.container, {module_folder()}, plan, watched);
+  std::vector<std::filesystem::path> read;
+  if (!watched.empty()) read.push_back(module_folder());
+  if (profile.container) put_inside(*profile.container, read, plan, watched);
   return plan;
 }
 

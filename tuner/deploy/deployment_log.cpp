@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <system_error>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
+
 #include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
 #include "tuner/deploy/profile.hpp"
@@ -98,11 +97,6 @@ std::vector<Deployment> last_deployments(const std::vector<Deployment>& deployme
 std::string host_here() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
-std::string time_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
 }  // namespace nocturne::deploy

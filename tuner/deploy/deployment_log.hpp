@@ -44,8 +44,7 @@ struct Deployment {
 [[nodiscard]] std::vector<Deployment> last_deployments(const std::vector<Deployment>& deployments,
                                                        const std::string& profile);
 
-/// This host's name; the time now as `Deployment::time` has it.
+/// This host's name.
 [[nodiscard]] std::string host_here();
-[[nodiscard]] std::string time_now();
 
 }  // namespace nocturne::deploy

@@ -72,14 +72,7 @@ std::string script_heading(const Profile& profile) {
 
 /// What becomes the command in this configuration.
 std::string launch_lines(const Profile& profile, const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& name : profile.launch.unset)
-    if (is_variable_name(name)) text += "unset " + name + "\n";
-  for (const auto& [name, value] : profile.launch.variables())
-    if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
-  text += "exec";
-  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
-  return text + " " + shell_command(words) + " \"$@\"\n";
+  return start_lines(profile.launch) + " " + shell_command(words) + " \"$@\"\n";
 }
 
 /// What the module needs in order to watch (nocturne_inject/watch.py).

@@ -25,6 +25,9 @@ constexpr const char* kVersions =
     "    except Exception:\n"
     "        pass\n";
 
+/// What a program begins with.
+constexpr std::string_view kElf = "\177ELF";
+
 /// The first word that names a file which is no program of the machine's.
 fs::path script_of(const Profile& profile) {
   const auto words = own_words(profile);
@@ -33,12 +36,8 @@ fs::path script_of(const Profile& profile) {
     const fs::path file = (folder / word).lexically_normal();
     std::error_code error;
     if (word.empty() || !fs::is_regular_file(file, error)) continue;
-    if (!space::read_file(file, 4)
-             .value_or("\x7f"
-                       "ELF")
-             .starts_with("\x7f"
-                          "ELF"))
-      return file;
+    const auto beginning = space::read_file(file, kElf.size());
+    if (beginning && !beginning->starts_with(kElf)) return file;
   }
   return {};
 }

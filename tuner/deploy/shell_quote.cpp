@@ -33,4 +33,17 @@ std::string variable_part(std::string_view parameter) {
   return part;
 }
 
+// `export`, not `env NAME=VALUE PROGRAM`: env would take a program's path with an equals sign in it for one more
+// variable.
+std::string start_lines(const measure::LaunchSettings& launch) {
+  std::string text;
+  for (const std::string& name : launch.unset)
+    if (is_variable_name(name)) text += "unset " + name + "\n";
+  for (const auto& [name, value] : launch.variables())
+    if (is_variable_name(name)) text += "export " + name + "=" + shell_quote(value) + "\n";
+  text += "exec";
+  if (const std::string cpus = launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
+  return text;
+}
+
 }  // namespace nocturne::deploy

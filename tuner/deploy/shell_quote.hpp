@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "measure/run/launch.hpp"
 #include "measure/run/shell_words.hpp"
 
 namespace nocturne::deploy {
@@ -20,5 +21,9 @@ using measure::shell_quote;
 
 /// A parameter's name as part of a variable's: upper case, everything else than letters and digits an underscore.
 [[nodiscard]] std::string variable_part(std::string_view parameter);
+
+/// Lines of a script that start a process so: variables unset and set, then the beginning of a line, "exec taskset -c
+/// 0,2-3", that the command completes.
+[[nodiscard]] std::string start_lines(const measure::LaunchSettings& launch);
 
 }  // namespace nocturne::deploy

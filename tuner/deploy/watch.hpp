@@ -33,7 +33,7 @@ struct WatchedJob {
 
 struct WatchSettings {
   bool fall_back = false;
-  std::chrono::milliseconds window{10'000};  ///< at least so long, and kFewestSteps samples
+  std::chrono::milliseconds window{10'000};  ///< at least so long, and kFewestSamples samples
   int windows = 6;
   std::chrono::milliseconds grace{5'000};  ///< from SIGTERM to SIGKILL
   std::filesystem::path proc = "/proc";    ///< where load is read; another folder in tests

@@ -45,7 +45,7 @@ std::string provision_lines(const Deployment& deployment) {
   if (deployment.profile) return {};
   const bool on_hub = deployment.container.contains("://");
   const std::string& runtime = deployment.runtime;
-  const std::string name = on_hub ? deployment.container.substr(deployment.container.find("://") + 3) : "";
+  const std::string name = without_hub(deployment.container);
   if (on_hub && (runtime == "podman" || runtime == "docker"))
     return fmt::format("{} pull {}\n", runtime, shell_quote(name));
   if (on_hub && runtime == "charliecloud") return fmt::format("ch-image pull {}\n", shell_quote(name));
@@ -86,9 +86,7 @@ std::string build_script(const Deployment& deployment) {
   if (provision.empty() && command.empty()) return {};
   std::string text = "#!/bin/sh\n" + job_directives(build_options(deployment), deployment.request.scheduler());
   text += "# Makes what the job needs; once.\nset -eu\n";
-  if (deployment.request.infrastructure)
-    for (const std::string& line : deployment.request.infrastructure->modules) text += line + "\n";
-  text += provision;
+  text += module_lines(deployment.request) + provision;
   if (command.empty()) return text;
   text += container_lines(deployment) + source_lines(build.value("src", ""));
   return text + contained_command(deployment, "/bin/sh -c " + shell_quote(command)) + "\n";
@@ -98,9 +96,8 @@ std::string definition_file(const Deployment& deployment) {
   const std::size_t scheme = deployment.container.find("://");
   if (deployment.profile || scheme == std::string::npos) return {};
   const std::string hub = deployment.container.substr(0, scheme);
-  std::string text =
-      fmt::format("# The image that answers the request.\nBootstrap: {}\nFrom: {}\n", deploy::comment_text(hub),
-                  deploy::comment_text(deployment.container.substr(scheme + 3)));
+  std::string text = fmt::format("# The image that answers the request.\nBootstrap: {}\nFrom: {}\n",
+                                 deploy::comment_text(hub), deploy::comment_text(without_hub(deployment.container)));
   const Json build = deployment.request.application.value("build", Json::object());
   if (const std::string command = build_command(build); !command.empty()) {
     text += "\n%post\n    set -eu\n    mkdir -p /opt/application && cd /opt/application\n";

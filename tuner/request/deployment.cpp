@@ -24,11 +24,6 @@ std::string own_container(const JobRequest& request) {
   return name.empty() || name.contains("://") || name.starts_with('/') ? name : "docker://" + name;
 }
 
-std::string without_hub(const std::string& container) {
-  const std::size_t at = container.find("://");
-  return at == std::string::npos ? container : container.substr(at + 3);
-}
-
 bool is_by_apptainer(const Deployment& deployment) {
   return deployment.runtime.empty() || deployment.runtime == "apptainer" || deployment.runtime == "singularity";
 }
@@ -67,9 +62,14 @@ std::string engine_options(const Deployment& deployment, const std::string& data
   return options;
 }
 
-bool has_accelerators(const JobRequest& request) {
-  return request.optimisation.contains("/app_type-hpc/parallelisation-openacc/number_of_acc"_json_pointer) ||
-         request.optimisation.contains("/app_type-hpc/parallelisation-opencl/number_of_acc"_json_pointer);
+/// Of a node, as the sections of HPC ask for them; empty: they do not.
+std::optional<std::int64_t> accelerators_asked_for(const JobRequest& request) {
+  std::optional<std::int64_t> most;
+  for (const auto& section : {"/app_type-hpc/parallelisation-openacc/number_of_acc"_json_pointer,
+                              "/app_type-hpc/parallelisation-opencl/number_of_acc"_json_pointer})
+    if (request.optimisation.contains(section))
+      most = std::max(most.value_or(0), request.optimisation.at(section).get<std::int64_t>());
+  return most;
 }
 
 /// What the request says of a measured training that decides nothing.
@@ -113,6 +113,11 @@ void note_evidence(Deployment& deployment) {
 
 }  // namespace
 
+std::string without_hub(const std::string& container) {
+  const std::size_t at = container.find("://");
+  return at == std::string::npos ? container : container.substr(at + 3);
+}
+
 bool says_what_runs(const JobRequest& request) {
   const Demands demands = demands_of(request);
   return !own_container(request).empty() ||
@@ -130,12 +135,10 @@ std::expected<Deployment, std::string> deployment_of(const JobRequest& request, 
   if (!deployment.parallelism.reason.empty()) deployment.notes.push_back(deployment.parallelism.reason);
   note_of_measured(deployment);
   choose_container(choice, deployment);
-  for (const char* each :
-       {"/app_type-hpc/parallelisation-openacc/number_of_acc", "/app_type-hpc/parallelisation-opencl/number_of_acc"})
-    deployment.accelerators =
-        std::max(deployment.accelerators, request.optimisation.value(Json::json_pointer(each), std::int64_t{0}));
+  const auto accelerators = accelerators_asked_for(request);
+  deployment.accelerators = std::max(deployment.accelerators, accelerators.value_or(0));
   deployment.gpu = request.job_options.contains("request_gpus") || demands.accelerator == "nvidia" ||
-                   has_accelerators(request) || (choice.offer && choice.offer->labels.accelerator == "nvidia");
+                   accelerators.has_value() || (choice.offer && choice.offer->labels.accelerator == "nvidia");
   FragmentSubject subject{.applications = {demands.workload, demands.framework, demands.library},
                           .features = request.feature_section(),
                           .measured = deployment.profile.has_value()};

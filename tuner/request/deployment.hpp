@@ -42,6 +42,9 @@ struct Deployment {
 /// The folder of the preferred location where it is one of this file system; else its URL. Empty: none is known.
 [[nodiscard]] std::string storage_place(const Deployment& deployment);
 
+/// "docker://me/solver:2" → "me/solver:2".
+[[nodiscard]] std::string without_hub(const std::string& container);
+
 /// Words that start `words` in the container, in a shell in which $image names it; $PWD and the data folder are seen.
 /// `words` as they are without a container.
 [[nodiscard]] std::string contained_command(const Deployment& deployment, const std::string& words);

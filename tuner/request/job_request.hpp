@@ -3,11 +3,13 @@
 /// An optimisation request: a job in JSON, which is answered with a job script. README.md beside this file has the
 /// language and its generations.
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -57,6 +59,11 @@ struct Demands {
   std::string library{};             ///< of MPI: mpich, openmpi, mvapich; empty: any
   std::string library_version{};     ///< as `version`
   std::vector<std::string> words{};  ///< of executable and arguments
+
+  /// Each graph compiler, and whether it is demanded or denied; empty: neither.
+  [[nodiscard]] std::array<std::pair<std::string_view, std::optional<bool>>, 3> graph_compilers() const {
+    return {{{"xla", xla}, {"ngraph", ngraph}, {"glow", glow}}};
+  }
 };
 
 [[nodiscard]] Demands demands_of(const JobRequest& request);

@@ -142,6 +142,17 @@ std::string job_directives(const Json& options, std::string_view scheduler) {
   return text;
 }
 
+std::string folder_lines(const JobRequest& request) {
+  return request.scheduler() == "torque" ? "cd -- \"${PBS_O_WORKDIR:-$PWD}\" || exit 5\n" : "";
+}
+
+std::string module_lines(const JobRequest& request) {
+  std::string text;
+  if (request.infrastructure)
+    for (const std::string& line : request.infrastructure->modules) text += line + "\n";
+  return text;
+}
+
 Json completed_options(const Deployment& deployment) {
   Json options = deployment.request.job_options;
   const Parallelism& parallelism = deployment.parallelism;
@@ -194,10 +205,7 @@ std::string fragment_lines(const Deployment& deployment, bool post) {
 std::string before(const Deployment& deployment) {
   const JobRequest& request = deployment.request;
   std::string text;
-  // Torque begins in the home folder.
-  if (request.scheduler() == "torque") text += "cd -- \"${PBS_O_WORKDIR:-$PWD}\" || exit 5\n";
-  if (request.infrastructure)
-    for (const std::string& line : request.infrastructure->modules) text += line + "\n";
+  text += folder_lines(request) + module_lines(request);
   if (const std::string place = storage_place(deployment); !place.empty())
     text += fmt::format("export preferred_storage_location={}\n", deploy::shell_quote(place));
   return text + fragment_lines(deployment, false);

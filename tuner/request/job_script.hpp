@@ -20,6 +20,11 @@ namespace nocturne::tuner {
 /// checked.
 [[nodiscard]] std::string job_directives(const nlohmann::json& options, std::string_view scheduler);
 
+/// Where the job was submitted: Torque begins in the home folder.
+[[nodiscard]] std::string folder_lines(const JobRequest& request);
+/// The module lines of the request's infrastructure.
+[[nodiscard]] std::string module_lines(const JobRequest& request);
+
 /// The request's options; what it leaves open (threads, memory, time, GPU) is filled in from what was measured, else
 /// from its ranks and threads.
 [[nodiscard]] nlohmann::json completed_options(const Deployment& deployment);

@@ -155,8 +155,7 @@ std::string mismatch(const Labels& labels, const Demands& demands) {
     return fmt::format("it is built for {}, and {} is demanded", labels.cpu, demands.cpu);
   if (!labels.accelerator.empty() && !demands.accelerator.empty() && labels.accelerator != demands.accelerator)
     return fmt::format("its accelerator is {}, and {} is demanded", labels.accelerator, demands.accelerator);
-  for (const auto& [compiler, wanted] :
-       {std::pair{"xla", demands.xla}, {"ngraph", demands.ngraph}, {"glow", demands.glow}})
+  for (const auto& [compiler, wanted] : demands.graph_compilers())
     if (std::string wrong = wrong_compiler(compiler, wanted, labels); !wrong.empty()) return wrong;
   return {};
 }

@@ -26,13 +26,15 @@ struct OpenFramework {
 };
 
 bool is_denied(const std::string& compiler, const Demands& demands) {
-  return (compiler == "xla" && demands.xla == false) || (compiler == "ngraph" && demands.ngraph == false) ||
-         (compiler == "glow" && demands.glow == false);
+  return std::ranges::any_of(demands.graph_compilers(),
+                             [&](const auto& each) { return each.first == compiler && each.second == false; });
 }
 
 /// The one that is demanded; empty: none is.
 std::string demanded_compiler(const Demands& demands) {
-  return demands.xla == true ? "xla" : demands.ngraph == true ? "ngraph" : demands.glow == true ? "glow" : "";
+  for (const auto& [compiler, wanted] : demands.graph_compilers())
+    if (wanted == true) return std::string(compiler);
+  return {};
 }
 
 Names compilers_of(const Offer& offer, const Demands& demands) {
@@ -135,8 +137,7 @@ std::expected<OpenCampaign, std::string> open_campaign_of(const JobRequest& requ
   if (network == nullptr && demands.words.empty())
     return std::unexpected(
         "the request names no workload that can be trained here: app_tag is a network of 'nocturne schema campaign', "
-        "or "
-        "executable and arguments are a command");
+        "or executable and arguments are a command");
   const std::string digest = space::short_digest(request.optimisation.dump() + request.application.dump());
   OpenCampaign campaign{
       .name = fmt::format("request-{}-{}",
@@ -180,9 +181,7 @@ std::string tuning_script(const JobRequest& request) {
   text +=
       "# Nothing was tuned yet: this job first measures what the request leaves open, then trains with the winner.\n";
   text += "# The whole node, for neighbours disturb what is measured.\nset -eu\n";
-  if (request.scheduler() == "torque") text += "cd -- \"${PBS_O_WORKDIR:-$PWD}\" || exit 5\n";
-  if (request.infrastructure)
-    for (const std::string& line : request.infrastructure->modules) text += line + "\n";
+  text += folder_lines(request) + module_lines(request);
   text += "folder=${ANSWER:-$PWD/answer-$(date +%Y%m%dT%H%M%S)-$$}\nmkdir -p -- \"$folder\"\n";
   text += fmt::format("printf '%s\\n' {} > \"$folder/request.json\"\n",
                       deploy::shell_quote(Json{{"job", job}}.dump(-1, ' ', true, Json::error_handler_t::replace)));

@@ -19,8 +19,7 @@ std::string demands_text(const Demands& demands) {
   if (!demands.cpu.empty()) parts.push_back("processor " + demands.cpu);
   if (!demands.accelerator.empty()) parts.push_back("accelerator " + demands.accelerator);
   if (demands.threads) parts.push_back(fmt::format("{} threads", *demands.threads));
-  for (const auto& [compiler, wanted] :
-       {std::pair{"xla", demands.xla}, {"ngraph", demands.ngraph}, {"glow", demands.glow}})
+  for (const auto& [compiler, wanted] : demands.graph_compilers())
     if (wanted) parts.push_back(fmt::format("{} {}", *wanted ? "with" : "without", compiler));
   if (demands.opt_build == true) parts.emplace_back("an optimised build, where an image is the answer");
   return parts.empty() ? "nothing of what trains" : fmt::format("{}", fmt::join(parts, ", "));

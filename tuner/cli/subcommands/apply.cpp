@@ -170,8 +170,9 @@ void tell_seen(const Context& context, const deploy::Profile& profile, const dep
   const std::string said = deploy::sentence_of(canary, limits);
   if (canary.finding != deploy::CanaryFinding::AsMeasured)
     print_sentences(*context.err, "warning", {said + (falls_back ? "; the default is started instead" : "")});
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto kept = deploy::append_deployment(
-      context.deployments_folder(), {.time = deploy::time_now(),
+      context.deployments_folder(), {.time = utc_text(std::chrono::nanoseconds(now).count()),
                                      .host = deploy::host_here(),
                                      .profile = profile.campaign,
                                      .trial = profile.trial,

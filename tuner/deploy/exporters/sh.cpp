@@ -73,17 +73,9 @@ data_json=$(printf '%s' "$data" | sed 's/["\\]/\\&/g')
 rm -f -- "$output/events.jsonl"
 )";
 
-/// On the host: the command line that replaces the shell. `export`, not `env NAME=VALUE PROGRAM`: env would take a
-/// program's path with an equals sign in it for one more variable.
+/// On the host: the command line that replaces the shell.
 std::string launch(const Profile& profile) {
-  std::string text;
-  for (const std::string& name : profile.launch.unset)
-    if (is_variable_name(name)) text += "unset " + name + "\n";
-  for (const auto& [name, value] : profile.launch.variables())
-    if (is_variable_name(name)) text += fmt::format("export {}={}\n", name, shell_quote(value));
-  text += "exec";
-  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
-  text += " \"$program\"";
+  std::string text = start_lines(profile.launch) + " \"$program\"";
   for (const std::string& argument : profile.training.arguments) text += " " + shell_quote(argument);
   return text + " --request \"$output/request.json\" --events \"$output/events.jsonl\"\n";
 }
