@@ -52,17 +52,17 @@ std::uint64_t hash_of(Point point) {
 }
 
 Lattice::Lattice(const Space& space)
-    : model_(space.model_), assignment_(model_->parameters.size()), moved_(model_->parameters.size()) {
+    : compiled_(space.compiled_), assignment_(compiled_->parameters.size()), moved_(compiled_->parameters.size()) {
   std::vector<Assignment> drawn;
-  if (std::ranges::any_of(model_->parameters, is_spread)) {
+  if (std::ranges::any_of(compiled_->parameters, is_spread)) {
     Random random(0);  // the same levels in every campaign over this space
     while (drawn.size() < kDraws) {
-      auto assignment = model_->counting().sample(random);
+      auto assignment = compiled_->counting().sample(random);
       if (!assignment) break;
       drawn.push_back(std::move(*assignment));
     }
   }
-  const auto count = model_->parameters.size();
+  const auto count = compiled_->parameters.size();
   axes_.resize(count);
   operands_.resize(count);
   positions_.resize(count);
@@ -71,7 +71,7 @@ Lattice::Lattice(const Space& space)
 }
 
 void Lattice::make_axis(std::size_t parameter, const std::vector<Assignment>& drawn) {
-  const auto& held = model_->parameters[parameter];
+  const auto& held = compiled_->parameters[parameter];
   auto& axis = axes_[parameter];
   auto& positions = positions_[parameter];
   axis.ordered = held.is_ordered();
@@ -111,8 +111,8 @@ void Lattice::make_axis(std::size_t parameter, const std::vector<Assignment>& dr
   for (std::size_t level = 0; level < axis.levels; ++level) {
     if (held.is_real() || held.kind == Kind::Integer)
       operands_[parameter].push_back(Operand::of(axis.values[level]));
-    else  // texts must be those of the model, which outlive this vector
-      operands_[parameter].push_back(model_->operand(parameter, static_cast<std::uint64_t>(positions[level])));
+    else  // texts must be those of the compiled space, which outlive this vector
+      operands_[parameter].push_back(compiled_->operand(parameter, static_cast<std::uint64_t>(positions[level])));
     if (axis.values[level] == held.default_value) axis.default_level = static_cast<Level>(level);
   }
   if (std::ranges::all_of(axis.values, is_numeric))
@@ -120,7 +120,7 @@ void Lattice::make_axis(std::size_t parameter, const std::vector<Assignment>& dr
 }
 
 std::uint64_t Lattice::index_of(std::size_t parameter, const Operand& operand) const {
-  const auto& held = model_->parameters[parameter];
+  const auto& held = compiled_->parameters[parameter];
   if (held.kind == Kind::Integer) {
     const auto above = static_cast<std::uint64_t>(operand.integer()) - static_cast<std::uint64_t>(held.lower);
     return above / static_cast<std::uint64_t>(held.step);
@@ -141,7 +141,7 @@ Level Lattice::nearest(std::size_t parameter, double position) const {
 
 Level Lattice::level_of(std::size_t parameter, const Operand& operand) const {
   if (operand.is_nothing()) return kNoLevel;
-  if (model_->parameters[parameter].is_real()) return nearest(parameter, operand.real());
+  if (compiled_->parameters[parameter].is_real()) return nearest(parameter, operand.real());
   const auto index = index_of(parameter, operand);
   return axes_[parameter].complete ? static_cast<Level>(index) : nearest(parameter, static_cast<double>(index));
 }
@@ -154,7 +154,7 @@ void Lattice::assign(Point point) {
 bool Lattice::sample(Random& random, std::span<Level> point) {
   // Rounding may leave the constraints: then it is drawn again.
   for (std::size_t tries = 0; tries < 1000; ++tries) {
-    const auto drawn = model_->counting().sample(random);
+    const auto drawn = compiled_->counting().sample(random);
     if (!drawn) return false;
     for (std::size_t i = 0; i < point.size(); ++i) point[i] = level_of(i, (*drawn)[i]);
     if (complete_ || settle(point)) return true;
@@ -164,9 +164,9 @@ bool Lattice::sample(Random& random, std::span<Level> point) {
 
 bool Lattice::settle(std::span<Level> point) {
   assign(point);
-  for (const auto i : model_->activation_order) {
+  for (const auto i : compiled_->activation_order) {
     if (!axes_[i].conditional) continue;
-    if (!model_->is_active(i, assignment_)) {
+    if (!compiled_->is_active(i, assignment_)) {
       point[i] = kNoLevel;
       assignment_[i] = Operand();
     } else if (point[i] == kNoLevel) {
@@ -174,14 +174,14 @@ bool Lattice::settle(std::span<Level> point) {
       assignment_[i] = operands_[i][point[i]];
     }
   }
-  return model_->satisfies_all(assignment_);
+  return compiled_->satisfies_all(assignment_);
 }
 
 bool Lattice::valid(Point point) {
   assign(point);
-  for (const auto i : model_->activation_order)
-    if ((point[i] != kNoLevel) != model_->is_active(i, assignment_)) return false;
-  return model_->satisfies_all(assignment_);
+  for (const auto i : compiled_->activation_order)
+    if ((point[i] != kNoLevel) != compiled_->is_active(i, assignment_)) return false;
+  return compiled_->satisfies_all(assignment_);
 }
 
 void Lattice::neighbours(Point point, PointList& found) {
@@ -200,13 +200,13 @@ void Lattice::neighbours(Point point, PointList& found) {
 Configuration Lattice::configuration(Point point) const {
   Configuration::Values values;
   for (std::size_t i = 0; i < point.size(); ++i)
-    if (point[i] != kNoLevel) values.emplace(model_->parameters[i].name, axes_[i].values[point[i]]);
+    if (point[i] != kNoLevel) values.emplace(compiled_->parameters[i].name, axes_[i].values[point[i]]);
   return Configuration(std::move(values));
 }
 
 std::optional<std::vector<Level>> Lattice::point_of(const Configuration& configuration) const {
   std::vector<std::string> reasons;
-  const auto assignment = model_->assignment_of(configuration, reasons);
+  const auto assignment = compiled_->assignment_of(configuration, reasons);
   if (!reasons.empty()) return std::nullopt;
   std::vector<Level> point(axes_.size());
   for (std::size_t i = 0; i < point.size(); ++i) point[i] = level_of(i, assignment[i]);

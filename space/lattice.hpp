@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "space/compiled_space.hpp"
 #include "space/configuration.hpp"
-#include "space/model.hpp"
 #include "space/random.hpp"
 #include "space/space.hpp"
 
@@ -59,7 +59,7 @@ class PointList {
 /// Equal for equal points, on every machine.
 [[nodiscard]] std::uint64_t hash_of(Point point);
 
-/// Holds the space alive. Not thread-safe (it works in buffers of its own); one serves one strategy or model.
+/// Holds the space alive. Not thread-safe (it works in buffers of its own); one serves one strategy or compiled.
 class Lattice {
  public:
   static constexpr std::size_t kSpread = 64;
@@ -79,7 +79,7 @@ class Lattice {
 
   [[nodiscard]] std::size_t width() const { return axes_.size(); }
   [[nodiscard]] const Axis& axis(std::size_t parameter) const { return axes_[parameter]; }
-  [[nodiscard]] const Parameter& parameter(std::size_t index) const { return model_->parameters[index]; }
+  [[nodiscard]] const Parameter& parameter(std::size_t index) const { return compiled_->parameters[index]; }
   /// Whether every valid configuration is a point.
   [[nodiscard]] bool complete() const { return complete_; }
 
@@ -107,7 +107,7 @@ class Lattice {
   [[nodiscard]] Level level_of(std::size_t parameter, const Operand& operand) const;
   void assign(Point point);
 
-  std::shared_ptr<const Space::Model> model_;
+  std::shared_ptr<const Space::Compiled> compiled_;
   std::vector<Axis> axes_;
   std::vector<std::vector<Operand>> operands_;  // by axis and level
   std::vector<std::vector<double>> positions_;  // by axis and level, ascending: number of the value; a real: itself

@@ -4,18 +4,18 @@
 #include <set>
 #include <utility>
 
+#include "space/compiled_space.hpp"
 #include "space/counting/counting.hpp"
 #include "space/digest.hpp"
-#include "space/model.hpp"
 
 namespace nocturne::space {
 namespace {
 
 /// A table is named by its columns and a digest: equal tables, equal text.
-nlohmann::json rows_to_json(const Space::Model& model) {
-  const auto& [columns, table, because] = *model.rows;
+nlohmann::json rows_to_json(const Space::Compiled& compiled) {
+  const auto& [columns, table, because] = *compiled.rows;
   auto names = nlohmann::json::array();
-  for (const auto column : columns) names.push_back(model.parameters[column].name);
+  for (const auto column : columns) names.push_back(compiled.parameters[column].name);
   Sha256 digest;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     std::string text;
@@ -60,42 +60,42 @@ std::set<double> reachable_numbers(const Parameter& parameter, double present, R
   return result;
 }
 
-std::vector<Operand> alternatives(const Space::Model& model, std::size_t index, Operand present, Reach reach) {
-  const auto& parameter = model.parameters[index];
+std::vector<Operand> alternatives(const Space::Compiled& compiled, std::size_t index, Operand present, Reach reach) {
+  const auto& parameter = compiled.parameters[index];
   std::vector<Operand> result;
   if (parameter.is_real())
     for (const auto number : reachable_numbers(parameter, present.real(), reach)) result.push_back(Operand::of(number));
   else
     for (const auto i : reachable(parameter, *parameter.index_of(present.value()), reach))
-      result.push_back(model.operand(index, i));
+      result.push_back(compiled.operand(index, i));
   return result;
 }
 
 }  // namespace
 
 const std::vector<Parameter>& Space::parameters() const {
-  return model_->parameters;
+  return compiled_->parameters;
 }
 
 const Parameter* Space::find(std::string_view name) const {
-  const auto found = model_->by_name.find(name);
-  return found == model_->by_name.end() ? nullptr : &model_->parameters[found->second];
+  const auto found = compiled_->by_name.find(name);
+  return found == compiled_->by_name.end() ? nullptr : &compiled_->parameters[found->second];
 }
 
 const std::vector<ConstraintSpec>& Space::constraints() const {
-  return model_->constraints;
+  return compiled_->constraints;
 }
 
 const Configuration& Space::default_configuration() const {
-  return model_->default_configuration;
+  return compiled_->default_configuration;
 }
 
 std::vector<std::string> Space::check(const Configuration& configuration) const {
   std::vector<std::string> reasons;
-  const auto assignment = model_->assignment_of(configuration, reasons);
+  const auto assignment = compiled_->assignment_of(configuration, reasons);
   // A combination is looked up only where it is whole: what is missing has been said.
-  if (reasons.empty() && !model_->satisfies_rows(assignment)) reasons.push_back(model_->rows->because);
-  auto violations = model_->violations(assignment);
+  if (reasons.empty() && !compiled_->satisfies_rows(assignment)) reasons.push_back(compiled_->rows->because);
+  auto violations = compiled_->violations(assignment);
   reasons.insert(reasons.end(), std::make_move_iterator(violations.begin()), std::make_move_iterator(violations.end()));
   return reasons;
 }
@@ -105,22 +105,22 @@ bool Space::contains(const Configuration& configuration) const {
 }
 
 bool Space::admits(std::span<const Cell> cells) const {
-  Assignment assignment(model_->parameters.size());
-  for (const auto index : model_->activation_order) {
-    if (model_->is_active(index, assignment) != (cells[index] != kNoValue)) return false;
+  Assignment assignment(compiled_->parameters.size());
+  for (const auto index : compiled_->activation_order) {
+    if (compiled_->is_active(index, assignment) != (cells[index] != kNoValue)) return false;
     if (cells[index] == kNoValue) continue;
-    if (cells[index] >= model_->parameters[index].size()) return false;
-    assignment[index] = model_->operand(index, cells[index]);
+    if (cells[index] >= compiled_->parameters[index].size()) return false;
+    assignment[index] = compiled_->operand(index, cells[index]);
   }
-  return model_->satisfies_all(assignment);
+  return compiled_->satisfies_all(assignment);
 }
 
 Configuration Space::normalise(const Configuration& configuration) const {
   Configuration result;
-  Assignment assignment(model_->parameters.size());
-  for (const auto index : model_->activation_order) {
-    const auto& parameter = model_->parameters[index];
-    if (!model_->is_active(index, assignment)) continue;
+  Assignment assignment(compiled_->parameters.size());
+  for (const auto index : compiled_->activation_order) {
+    const auto& parameter = compiled_->parameters[index];
+    if (!compiled_->is_active(index, assignment)) continue;
     const auto* given = configuration.find(parameter.name);
     auto value = given == nullptr ? parameter.default_value : *given;
     if (parameter.is_real()) {
@@ -131,7 +131,8 @@ Configuration Space::normalise(const Configuration& configuration) const {
       }
     }
     if (parameter.contains(value))
-      assignment[index] = parameter.is_real() ? Operand::of(value) : model_->operand(index, *parameter.index_of(value));
+      assignment[index] =
+          parameter.is_real() ? Operand::of(value) : compiled_->operand(index, *parameter.index_of(value));
     result.set(parameter.name, std::move(value));
   }
   return result;
@@ -139,7 +140,7 @@ Configuration Space::normalise(const Configuration& configuration) const {
 
 Size Space::cardinality() const {
   Size size{.count = Count(1), .approximate = 1};
-  for (const auto& parameter : model_->parameters) {
+  for (const auto& parameter : compiled_->parameters) {
     if (parameter.is_real()) {
       if (parameter.real_lower < parameter.real_upper) size.kind = Size::Kind::Infinite;
       continue;
@@ -151,27 +152,27 @@ Size Space::cardinality() const {
 }
 
 Size Space::count() const {
-  return model_->counting().count();
+  return compiled_->counting().count();
 }
 
 Effort Space::effort() const {
-  return model_->counting().effort();
+  return compiled_->counting().effort();
 }
 
 std::optional<Configuration> Space::sample(Random& random) const {
-  const auto assignment = model_->counting().sample(random);
+  const auto assignment = compiled_->counting().sample(random);
   if (!assignment) return std::nullopt;
-  return model_->configuration_of(*assignment);
+  return compiled_->configuration_of(*assignment);
 }
 
 std::optional<Configuration> Space::at(Count number) const {
   const auto size = count();
   if (size.kind != Size::Kind::Exact || size.count.is_saturated() || number >= size.count) return std::nullopt;
-  return model_->configuration_of(model_->counting().at(number));
+  return compiled_->configuration_of(compiled_->counting().at(number));
 }
 
 Enumerator Space::enumerate() const {
-  return Enumerator(model_);
+  return Enumerator(compiled_);
 }
 
 bool Space::for_each(const std::function<bool(const Configuration&)>& visit) const {
@@ -183,10 +184,10 @@ bool Space::for_each(const std::function<bool(const Configuration&)>& visit) con
 
 nlohmann::json Space::to_json() const {
   nlohmann::json document = {{"parameters", nlohmann::json::array()}, {"constraints", nlohmann::json::array()}};
-  for (const auto& parameter : model_->parameters) document["parameters"].push_back(parameter.to_json());
-  for (const auto& constraint : model_->constraints)
+  for (const auto& parameter : compiled_->parameters) document["parameters"].push_back(parameter.to_json());
+  for (const auto& constraint : compiled_->constraints)
     document["constraints"].push_back({{"require", constraint.require}, {"because", constraint.because}});
-  if (model_->rows) document["rows"] = rows_to_json(*model_);
+  if (compiled_->rows) document["rows"] = rows_to_json(*compiled_);
   return document;
 }
 
@@ -194,16 +195,16 @@ nlohmann::json Space::to_json() const {
 
 std::vector<Configuration> Space::neighbours(const Configuration& configuration, Reach reach) const {
   std::vector<std::string> reasons;
-  const auto centre = model_->assignment_of(configuration, reasons);
+  const auto centre = compiled_->assignment_of(configuration, reasons);
   std::vector<Configuration> result;
   if (!reasons.empty()) return result;
   for (std::size_t i = 0; i < centre.size(); ++i) {
     if (centre[i].is_nothing()) continue;
-    for (const auto value : alternatives(*model_, i, centre[i], reach)) {
+    for (const auto value : alternatives(*compiled_, i, centre[i], reach)) {
       auto moved = centre;
       moved[i] = value;
-      model_->settle_activity(moved);
-      if (model_->satisfies_all(moved)) result.push_back(model_->configuration_of(moved));
+      compiled_->settle_activity(moved);
+      if (compiled_->satisfies_all(moved)) result.push_back(compiled_->configuration_of(moved));
     }
   }
   return result;
@@ -212,7 +213,7 @@ std::vector<Configuration> Space::neighbours(const Configuration& configuration,
 // Walking through a space: depth first, each constraint tested as soon as the last parameter it mentions is set.
 
 struct Enumerator::State {
-  std::shared_ptr<const Space::Model> model;
+  std::shared_ptr<const Space::Compiled> compiled;
   std::vector<std::size_t> order;                  // parameters, the first changes last
   std::vector<std::vector<std::size_t>> decided;   // by depth: constraints whose last parameter is set there
   std::vector<std::optional<std::size_t>> column;  // by depth: of the table
@@ -223,21 +224,21 @@ struct Enumerator::State {
   bool ended = false;
 
   std::uint64_t values_of(std::size_t parameter) const {
-    const auto& held = model->parameters[parameter];
+    const auto& held = compiled->parameters[parameter];
     if (!held.is_real()) return held.size();
     return held.real_lower < held.real_upper ? Space::kRealGrid : 1;
   }
 
   Operand value_of(std::size_t parameter, std::uint64_t number) const {
-    const auto& held = model->parameters[parameter];
-    if (!held.is_real()) return model->operand(parameter, number);
+    const auto& held = compiled->parameters[parameter];
+    if (!held.is_real()) return compiled->operand(parameter, number);
     return Operand::of(held.real_from_unit(static_cast<double>(number) / static_cast<double>(Space::kRealGrid - 1)));
   }
 
   /// Takes the next value at this depth; false: there is none. An inactive parameter has one choice, its absence.
   bool step() {
     const auto parameter = order[depth];
-    const bool active = model->is_active(parameter, assignment);
+    const bool active = compiled->is_active(parameter, assignment);
     const auto number = next_value[depth]++;
     if (number >= (active ? values_of(parameter) : 1)) return false;
     assignment[parameter] = active ? value_of(parameter, number) : Operand();
@@ -249,31 +250,31 @@ struct Enumerator::State {
     if (!column[depth]) return true;
     const auto here = *column[depth];
     const auto cell = assignment[order[depth]].is_nothing() ? kNoValue : static_cast<Cell>(next_value[depth] - 1);
-    ranges[here + 1] = model->rows->table.narrow(ranges[here], here, cell);
+    ranges[here + 1] = compiled->rows->table.narrow(ranges[here], here, cell);
     return ranges[here + 1].first < ranges[here + 1].second;
   }
 
   bool holds() const {
     return std::ranges::all_of(decided[depth],
-                               [&](std::size_t constraint) { return model->satisfies(constraint, assignment); });
+                               [&](std::size_t constraint) { return compiled->satisfies(constraint, assignment); });
   }
 };
 
 namespace {
 
-void append_with_conditions(const Space::Model& model, std::size_t parameter, std::vector<bool>& done,
+void append_with_conditions(const Space::Compiled& compiled, std::size_t parameter, std::vector<bool>& done,
                             std::vector<std::size_t>& order) {
   if (done[parameter]) return;
   done[parameter] = true;
-  if (const auto& activity = model.activity[parameter])
+  if (const auto& activity = compiled.activity[parameter])
     for (const auto mentioned : activity->expression().mentions())
-      append_with_conditions(model, mentioned, done, order);
+      append_with_conditions(compiled, mentioned, done, order);
   order.push_back(parameter);
 }
 
 }  // namespace
 
-std::vector<std::size_t> Space::Model::enumeration_order() const {
+std::vector<std::size_t> Space::Compiled::enumeration_order() const {
   std::vector<std::size_t> by_stage(parameters.size());
   for (std::size_t i = 0; i < by_stage.size(); ++i) by_stage[i] = i;
   std::ranges::sort(by_stage, {}, [&](std::size_t i) { return std::pair(parameters[i].stage, i); });
@@ -283,30 +284,30 @@ std::vector<std::size_t> Space::Model::enumeration_order() const {
   return order;
 }
 
-Enumerator::Enumerator(std::shared_ptr<const Space::Model> model) : state_(std::make_unique<State>()) {
+Enumerator::Enumerator(std::shared_ptr<const Space::Compiled> compiled) : state_(std::make_unique<State>()) {
   auto& state = *state_;
-  state.order = model->enumeration_order();
+  state.order = compiled->enumeration_order();
   const auto count = state.order.size();
   std::vector<std::size_t> depth_of(count);
   for (std::size_t depth = 0; depth < count; ++depth) depth_of[state.order[depth]] = depth;
   state.decided.resize(count);
-  for (std::size_t c = 0; c < model->requirements.size(); ++c) {
-    const auto& mentions = model->requirements[c].expression().mentions();
+  for (std::size_t c = 0; c < compiled->requirements.size(); ++c) {
+    const auto& mentions = compiled->requirements[c].expression().mentions();
     if (mentions.empty()) continue;  // holds, or the default configuration would violate it
     std::size_t last = 0;
     for (const auto parameter : mentions) last = std::max(last, depth_of[parameter]);
     state.decided[last].push_back(c);
   }
   state.column.resize(count);
-  if (model->rows) {
-    const auto& [columns, table, because] = *model->rows;
+  if (compiled->rows) {
+    const auto& [columns, table, because] = *compiled->rows;
     for (std::size_t c = 0; c < columns.size(); ++c) state.column[depth_of[columns[c]]] = c;
     state.ranges.resize(columns.size() + 1);
     state.ranges[0] = {0, table.rows()};
   }
   state.next_value.assign(count, 0);
   state.assignment.resize(count);
-  state.model = std::move(model);
+  state.compiled = std::move(compiled);
 }
 
 Enumerator::~Enumerator() = default;
@@ -323,7 +324,7 @@ std::optional<Configuration> Enumerator::next() {
       continue;
     }
     if (!state.has_rows() || !state.holds()) continue;
-    if (state.depth + 1 == state.order.size()) return state.model->configuration_of(state.assignment);
+    if (state.depth + 1 == state.order.size()) return state.compiled->configuration_of(state.assignment);
     ++state.depth;
   }
   return std::nullopt;

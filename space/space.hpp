@@ -134,18 +134,18 @@ class Space {
   /// {"parameters": […], "constraints": […]} as resolved on this machine; equal spaces give equal text.
   [[nodiscard]] nlohmann::json to_json() const;
 
-  struct Model;  ///< internal: see model.hpp
+  struct Compiled;  ///< internal: see compiled_space.hpp
 
  private:
   friend class Lattice;
-  explicit Space(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
-  std::shared_ptr<const Model> model_;
+  explicit Space(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+  std::shared_ptr<const Compiled> compiled_;
 };
 
 /// Walks a space without listing it. Holds the space alive; not thread-safe.
 class Enumerator {
  public:
-  explicit Enumerator(std::shared_ptr<const Space::Model> model);
+  explicit Enumerator(std::shared_ptr<const Space::Compiled> compiled);
   ~Enumerator();
   Enumerator(Enumerator&&) noexcept;
   Enumerator& operator=(Enumerator&&) noexcept;

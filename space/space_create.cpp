@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "space/compiled_space.hpp"
 #include "space/counting/counting.hpp"
 #include "space/counting/row_table_resolver.hpp"
 #include "space/expression/checker.hpp"
 #include "space/expression/expression.hpp"
 #include "space/expression/operand.hpp"
 #include "space/facts.hpp"
-#include "space/model.hpp"
 #include "space/parameter.hpp"
 #include "space/space.hpp"
 
@@ -220,18 +220,18 @@ class Creator {
       : specs_(parameters), constraint_specs_(constraints), facts_(facts), rows_(rows) {}
 
   /// nullptr: there are errors.
-  std::shared_ptr<const Space::Model> run() {
+  std::shared_ptr<const Space::Compiled> run() {
     resolve_parameters();
     resolve_activity();
     resolve_constraints();
     if (!order_activation() || !errors.empty()) return nullptr;
     if (rows_ != nullptr) {
-      model_->rows = resolve_rows(*rows_, *model_, errors);
-      if (!model_->rows) return nullptr;
+      compiled_->rows = resolve_rows(*rows_, *compiled_, errors);
+      if (!compiled_->rows) return nullptr;
     }
     check_default();
     if (!errors.empty()) return nullptr;
-    return std::move(model_);
+    return std::move(compiled_);
   }
 
   std::vector<SpaceError> errors;
@@ -242,7 +242,7 @@ class Creator {
   }
 
   std::optional<Expression> parse(const std::string& text, const std::string& path) {
-    auto expression = Expression::parse(text, model_->parameters, facts_);
+    auto expression = Expression::parse(text, compiled_->parameters, facts_);
     if (expression) return std::move(*expression);
     const auto& error = expression.error();
     errors.push_back({path, error.position, error.message, error.excerpt(text)});
@@ -253,21 +253,21 @@ class Creator {
     if (specs_.empty()) fail("/parameters", "a space needs at least one parameter");
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       const auto path = fmt::format("/parameters/{}", i);
-      model_->parameters.push_back(resolve_parameter(specs_[i], path, facts_, errors));
-      if (!model_->by_name.emplace(specs_[i].name, i).second)
+      compiled_->parameters.push_back(resolve_parameter(specs_[i], path, facts_, errors));
+      if (!compiled_->by_name.emplace(specs_[i].name, i).second)
         fail(path + "/name", fmt::format("there is another parameter '{}'", specs_[i].name));
     }
   }
 
   void resolve_activity() {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-      model_->activity.emplace_back(std::nullopt);
+      compiled_->activity.emplace_back(std::nullopt);
       if (specs_[i].active_if.empty()) continue;
       const auto path = fmt::format("/parameters/{}/active_if", i);
       auto expression = parse(specs_[i].active_if, path);
       if (!expression) continue;
       for (const auto mentioned : expression->mentions()) {
-        const auto& other = model_->parameters[mentioned];
+        const auto& other = compiled_->parameters[mentioned];
         if (other.is_real()) {
           fail(path, fmt::format("'{}' is a real range; activity can depend on parameters with single values only",
                                  other.name));
@@ -276,7 +276,7 @@ class Creator {
                                  Counting::kMaxRead));
         }
       }
-      model_->activity.back().emplace(std::move(*expression));
+      compiled_->activity.back().emplace(std::move(*expression));
     }
   }
 
@@ -284,10 +284,10 @@ class Creator {
     for (std::size_t i = 0; i < constraint_specs_.size(); ++i) {
       const auto& spec = constraint_specs_[i];
       const auto path = fmt::format("/constraints/{}", i);
-      model_->constraints.push_back(spec);
+      compiled_->constraints.push_back(spec);
       if (spec.because.empty()) fail(path + "/because", "a constraint needs a sentence that explains it");
       if (auto expression = parse(spec.require, path + "/require"))
-        model_->requirements.emplace_back(std::move(*expression));
+        compiled_->requirements.emplace_back(std::move(*expression));
     }
   }
 
@@ -311,10 +311,10 @@ class Creator {
     }
     state_[parameter] = State::Open;
     bool sound = true;
-    if (const auto& activity = model_->activity[parameter])
+    if (const auto& activity = compiled_->activity[parameter])
       for (const auto mentioned : activity->expression().mentions()) sound = visit(mentioned) && sound;
     state_[parameter] = State::Done;
-    model_->activation_order.push_back(parameter);
+    compiled_->activation_order.push_back(parameter);
     path_.pop_back();
     return sound;
   }
@@ -322,28 +322,28 @@ class Creator {
   void report_cycle(std::size_t parameter) {
     std::string circle;
     for (auto at = std::ranges::find(path_, parameter); at != path_.end(); ++at)
-      circle += (circle.empty() ? "" : " → ") + model_->parameters[*at].name;
+      circle += (circle.empty() ? "" : " → ") + compiled_->parameters[*at].name;
     fail(fmt::format("/parameters/{}/active_if", parameter), "the conditions of activity form a circle: " + circle);
   }
 
   void check_default() {
     Assignment assignment(specs_.size());
-    model_->settle_activity(assignment);
-    model_->default_configuration = model_->configuration_of(assignment);
-    for (std::size_t i = 0; i < model_->requirements.size(); ++i) {
-      if (model_->satisfies(i, assignment)) continue;
+    compiled_->settle_activity(assignment);
+    compiled_->default_configuration = compiled_->configuration_of(assignment);
+    for (std::size_t i = 0; i < compiled_->requirements.size(); ++i) {
+      if (compiled_->satisfies(i, assignment)) continue;
       fail(fmt::format("/constraints/{}/require", i),
-           fmt::format("the default configuration violates it: {}", model_->constraints[i].because));
+           fmt::format("the default configuration violates it: {}", compiled_->constraints[i].because));
     }
-    if (!model_->satisfies_rows(assignment))
-      fail("/rows", fmt::format("the default configuration is not among them: {}", model_->rows->because));
+    if (!compiled_->satisfies_rows(assignment))
+      fail("/rows", fmt::format("the default configuration is not among them: {}", compiled_->rows->because));
   }
 
   std::span<const ParameterSpec> specs_;
   std::span<const ConstraintSpec> constraint_specs_;
   const Facts& facts_;
   const RowTableSpec* rows_;
-  std::shared_ptr<Space::Model> model_ = std::make_shared<Space::Model>();
+  std::shared_ptr<Space::Compiled> compiled_ = std::make_shared<Space::Compiled>();
   std::vector<State> state_;
   std::vector<std::size_t> path_;  // parameters on the way to the one that is visited
 };
@@ -358,9 +358,9 @@ std::expected<Space, std::vector<SpaceError>> Space::create(std::span<const Para
                                                             std::span<const ConstraintSpec> constraints,
                                                             const Facts& facts, const RowTableSpec* rows) {
   Creator creator(parameters, constraints, facts, rows);
-  auto model = creator.run();
-  if (!model) return std::unexpected(std::move(creator.errors));
-  return Space(std::move(model));
+  auto compiled = creator.run();
+  if (!compiled) return std::unexpected(std::move(creator.errors));
+  return Space(std::move(compiled));
 }
 
 }  // namespace nocturne::space

@@ -50,21 +50,21 @@ std::vector<std::size_t> joined_by(const Rule& rule) {
 
 }  // namespace
 
-Counting::Counting(const Space::Model& model) : model_(model) {
-  const auto count = model.parameters.size();
+Counting::Counting(const Space::Compiled& compiled) : compiled_(compiled) {
+  const auto count = compiled.parameters.size();
   std::vector<bool> conditional(count);
   for (std::size_t i = 0; i < count; ++i) {
-    conditional[i] = model.activity[i].has_value();
-    value_counts_.push_back(model.parameters[i].is_real() ? 1 : model.parameters[i].size());
+    conditional[i] = compiled.activity[i].has_value();
+    value_counts_.push_back(compiled.parameters[i].is_real() ? 1 : compiled.parameters[i].size());
   }
   std::vector<Rule> rules;
   for (std::size_t i = 0; i < count; ++i)
-    if (conditional[i]) rules.push_back(activity_rule(model.activity[i]->expression().tree(), i, conditional));
+    if (conditional[i]) rules.push_back(activity_rule(compiled.activity[i]->expression().tree(), i, conditional));
   const auto unreadable = [&](std::size_t parameter) {
-    return model_.parameters[parameter].is_real() || value_counts_[parameter] > kMaxRead;
+    return compiled_.parameters[parameter].is_real() || value_counts_[parameter] > kMaxRead;
   };
-  for (std::size_t i = 0; i < model.requirements.size(); ++i) {
-    for (auto& rule : constraint_rules(model.requirements[i].expression().tree(), i, conditional))
+  for (std::size_t i = 0; i < compiled.requirements.size(); ++i) {
+    for (auto& rule : constraint_rules(compiled.requirements[i].expression().tree(), i, conditional))
       if (std::ranges::any_of(rule.reads, unreadable))
         reject(rule);
       else
@@ -75,12 +75,12 @@ Counting::Counting(const Space::Model& model) : model_(model) {
     for (const auto parameter : rule.reads) {
       if (!values_[parameter].empty()) continue;
       for (std::uint64_t v = 0; v < value_counts_[parameter]; ++v)
-        values_[parameter].push_back(model.operand(parameter, v));
+        values_[parameter].push_back(compiled.operand(parameter, v));
     }
   }
   std::vector<std::size_t> members(count);
   for (std::size_t i = 0; i < count; ++i) members[i] = i;
-  if (model.rows) take_rows(members, rules);
+  if (compiled.rows) take_rows(members, rules);
   build(members, std::move(rules), 0);
   values_.clear();
   values_.shrink_to_fit();
@@ -89,11 +89,11 @@ Counting::Counting(const Space::Model& model) : model_(model) {
 
 /// The table is a component of its own; what its parameters' active_if say is in its rows already.
 void Counting::take_rows(std::vector<std::size_t>& members, std::vector<Rule>& rules) {
-  const auto& columns = model_.rows->columns;
+  const auto& columns = compiled_.rows->columns;
   const auto is_column = [&](std::size_t parameter) { return std::ranges::find(columns, parameter) != columns.end(); };
   std::erase_if(members, is_column);
   std::erase_if(rules, [&](const Rule& rule) { return rule.activates && is_column(*rule.activates); });
-  components_.push_back({.members = columns, .diagram = {}, .rows = &*model_.rows});
+  components_.push_back({.members = columns, .diagram = {}, .rows = &*compiled_.rows});
 }
 
 void Counting::Component::at(Count number, std::span<Choice> choices) const {
@@ -182,10 +182,10 @@ void Counting::fill(std::span<const std::size_t> members, std::span<const Choice
   for (const auto parameter : members)
     if (choices[parameter] == kInactive)
       assignment[parameter] = Operand();
-    else if (model_.parameters[parameter].is_real())
-      assignment[parameter] = Operand::of(model_.parameters[parameter].real_lower);  // draw() moves it
+    else if (compiled_.parameters[parameter].is_real())
+      assignment[parameter] = Operand::of(compiled_.parameters[parameter].real_lower);  // draw() moves it
     else
-      assignment[parameter] = model_.operand(parameter, choices[parameter]);
+      assignment[parameter] = compiled_.operand(parameter, choices[parameter]);
 }
 
 void Counting::draw(const Group& group, Random& random, std::span<Choice> choices, Assignment& assignment) const {
@@ -194,7 +194,7 @@ void Counting::draw(const Group& group, Random& random, std::span<Choice> choice
     component.at(random.below(component.total()), choices);
     fill(component.members, choices, assignment);
     for (const auto parameter : component.members) {
-      const auto& held = model_.parameters[parameter];
+      const auto& held = compiled_.parameters[parameter];
       if (held.is_real() && choices[parameter] != kInactive)
         assignment[parameter] = Operand::of(held.real_from_unit(random.unit()));
     }
@@ -203,7 +203,7 @@ void Counting::draw(const Group& group, Random& random, std::span<Choice> choice
 
 bool Counting::passes(const Group& group, const Assignment& assignment) const {
   return std::ranges::all_of(group.tested,
-                             [&](std::size_t constraint) { return model_.satisfies(constraint, assignment); });
+                             [&](std::size_t constraint) { return compiled_.satisfies(constraint, assignment); });
 }
 
 std::optional<Assignment> Counting::sample(Random& random) const {
@@ -240,7 +240,7 @@ Size Counting::count() const {
 
 Size Counting::measure() const {
   const auto varies = [](const Parameter& each) { return each.is_real() && each.real_lower < each.real_upper; };
-  if (std::ranges::any_of(model_.parameters, varies)) return {.kind = Size::Kind::Infinite, .count = {}};
+  if (std::ranges::any_of(compiled_.parameters, varies)) return {.kind = Size::Kind::Infinite, .count = {}};
   Size size{.kind = Size::Kind::Exact, .count = Count(1), .approximate = 1};
   double relative_variance = 0;
   std::vector<Choice> choices(value_counts_.size());

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "space/compiled_space.hpp"
 #include "space/counting/diagram.hpp"
-#include "space/model.hpp"
 
 namespace nocturne::space {
 
@@ -22,8 +22,9 @@ class Counting {
   /// Values of a parameter that a diagram's rule may read; create() refuses more in an active_if.
   static constexpr std::uint64_t kMaxRead = 1'000'000;
 
-  /// The model must outlive it. Throws std::length_error where the conditions of activity alone pass all limits.
-  explicit Counting(const Space::Model& model);
+  /// The compiled space must outlive it. Throws std::length_error where the conditions of activity alone pass all
+  /// limits.
+  explicit Counting(const Space::Compiled& compiled);
 
   [[nodiscard]] Size count() const;
   [[nodiscard]] Effort effort() const;
@@ -57,7 +58,7 @@ class Counting {
   [[nodiscard]] bool passes(const Group& group, const Assignment& assignment) const;
   [[nodiscard]] Size measure() const;
 
-  const Space::Model& model_;
+  const Space::Compiled& compiled_;
   std::vector<std::vector<Operand>> values_;  // of parameters that rules read; freed after building
   std::vector<std::uint64_t> value_counts_;
   std::vector<Component> components_;

@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "space/model.hpp"
+#include "space/compiled_space.hpp"
 
 namespace nocturne::space {
 
-/// Checks columns and cells against a model whose parameters, conditions and activation order are resolved.
+/// Checks columns and cells against a compiled space whose parameters, conditions and activation order are resolved.
 /// Empty: it has added errors.
-[[nodiscard]] std::optional<TableConstraint> resolve_rows(const RowTableSpec& spec, const Space::Model& model,
+[[nodiscard]] std::optional<TableConstraint> resolve_rows(const RowTableSpec& spec, const Space::Compiled& compiled,
                                                           std::vector<SpaceError>& errors);
 
 }  // namespace nocturne::space

@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "search/model/expected_gain.hpp"
 #include "search/model/prediction.hpp"
+#include "search/model/value_of_continuing.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search::model {

@@ -1,20 +1,19 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <numbers>
 #include <set>
 
 #include "search/model/memory_model.hpp"
 #include "space/random.hpp"
+#include "tests/search/drawn_campaign.hpp"
 
 namespace nocturne::search::model {
+
+using test::normal;
+
 namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
-
-double normal(space::Random& random) {
-  return std::sqrt(-2 * std::log(1 - random.unit())) * std::cos(2 * std::numbers::pi * random.unit());
-}
 
 struct Machine {
   double fixed = 0, each = 0, noise = 0, limit = 0;

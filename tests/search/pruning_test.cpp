@@ -2,12 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <functional>
-#include <numbers>
 #include <set>
 
 #include "search/model/horizon_prediction.hpp"
 #include "search/model/pruning.hpp"
 #include "search/pruned_search.hpp"
+#include "tests/search/drawn_campaign.hpp"
 #include "tests/space/build.hpp"
 
 namespace nocturne::search {
@@ -16,12 +16,9 @@ using namespace space::test;
 using space::Configuration;
 using space::Space;
 using space::Trial;
+using test::normal;
 
 namespace {
-
-double normal(space::Random& random) {
-  return std::sqrt(-2 * std::log(1 - random.unit())) * std::cos(2 * std::numbers::pi * random.unit());
-}
 
 /// Says what a function says.
 class SaidForecast : public model::Forecast {

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "db/records.hpp"
-#include "tuner/campaign/campaign_open.hpp"
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/finals/target_finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/resume.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 #include "tuner/installation/invocation.hpp"
 

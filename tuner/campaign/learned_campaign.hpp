@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "db/store.hpp"
-#include "search/model/expected_gain.hpp"
+#include "search/model/value_of_continuing.hpp"
 #include "search/pruned_search.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
@@ -65,7 +65,7 @@ struct ValueOfContinuing {
 
 /// "another hour: +0.4 % speed by the forecast of the search, which is no interval": its model is made to choose what
 /// to measure, and 95 % intervals made from it held only 53 to 100 % of what a search then found
-/// (tests/search/expected_gain_survey_test.cpp), so none is given.
+/// (tests/search/value_of_continuing_survey_test.cpp), so none is given.
 [[nodiscard]] std::string to_text(const ValueOfContinuing& continuing);
 
 }  // namespace nocturne::tuner

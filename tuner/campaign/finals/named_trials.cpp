@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/campaign/campaign_open.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
+#include "tuner/campaign/resume.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {

@@ -1,4 +1,4 @@
-#include "tuner/campaign/campaign_open.hpp"
+#include "tuner/campaign/resume.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "space/model.hpp"
+#include "space/compiled_space.hpp"
 
 #include <fmt/format.h>
 
@@ -20,25 +20,25 @@ Operand CompiledCondition::evaluate(const Assignment& assignment) const {
   return program_.run(assignment.data());
 }
 
-Space::Model::Model() = default;
-Space::Model::~Model() = default;
+Space::Compiled::Compiled() = default;
+Space::Compiled::~Compiled() = default;
 
-bool Space::Model::is_active(std::size_t parameter, const Assignment& assignment) const {
+bool Space::Compiled::is_active(std::size_t parameter, const Assignment& assignment) const {
   return !activity[parameter] || activity[parameter]->evaluate(assignment).truth();
 }
 
-bool Space::Model::satisfies(std::size_t constraint, const Assignment& assignment) const {
+bool Space::Compiled::satisfies(std::size_t constraint, const Assignment& assignment) const {
   const auto value = requirements[constraint].evaluate(assignment);
   return value.is_nothing() || value.truth();
 }
 
-bool Space::Model::satisfies_all(const Assignment& assignment) const {
+bool Space::Compiled::satisfies_all(const Assignment& assignment) const {
   for (std::size_t i = 0; i < requirements.size(); ++i)
     if (!satisfies(i, assignment)) return false;
   return satisfies_rows(assignment);
 }
 
-bool Space::Model::satisfies_rows(const Assignment& assignment) const {
+bool Space::Compiled::satisfies_rows(const Assignment& assignment) const {
   if (!rows) return true;
   RowTable::Range range{0, rows->table.rows()};
   for (std::size_t c = 0; c < rows->columns.size() && range.first < range.second; ++c)
@@ -46,7 +46,7 @@ bool Space::Model::satisfies_rows(const Assignment& assignment) const {
   return range.first < range.second;
 }
 
-std::vector<std::string> Space::Model::violations(const Assignment& assignment) const {
+std::vector<std::string> Space::Compiled::violations(const Assignment& assignment) const {
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < requirements.size(); ++i) {
     const auto value = requirements[i].evaluate(assignment);
@@ -61,13 +61,13 @@ std::vector<std::string> Space::Model::violations(const Assignment& assignment) 
   return reasons;
 }
 
-Operand Space::Model::operand(std::size_t parameter, std::uint64_t index) const {
+Operand Space::Compiled::operand(std::size_t parameter, std::uint64_t index) const {
   const auto& held = parameters[parameter];
   if (held.kind == Kind::Integer) return Operand::of(std::get<std::int64_t>(held.value(index)));
   return Operand::of(held.values[index]);
 }
 
-Cell Space::Model::cell(std::size_t parameter, Operand operand) const {
+Cell Space::Compiled::cell(std::size_t parameter, Operand operand) const {
   if (operand.is_nothing()) return kNoValue;
   const auto& held = parameters[parameter];
   if (held.kind == Kind::Integer) {
@@ -82,11 +82,11 @@ Cell Space::Model::cell(std::size_t parameter, Operand operand) const {
   return static_cast<Cell>(found - held.values.begin());
 }
 
-Operand Space::Model::default_operand(std::size_t parameter) const {
+Operand Space::Compiled::default_operand(std::size_t parameter) const {
   return Operand::of(parameters[parameter].default_value);
 }
 
-void Space::Model::settle_activity(Assignment& assignment) const {
+void Space::Compiled::settle_activity(Assignment& assignment) const {
   for (const auto parameter : activation_order)
     if (!is_active(parameter, assignment))
       assignment[parameter] = Operand();
@@ -94,7 +94,7 @@ void Space::Model::settle_activity(Assignment& assignment) const {
       assignment[parameter] = default_operand(parameter);
 }
 
-Assignment Space::Model::assignment_of(const Configuration& configuration, std::vector<std::string>& reasons) const {
+Assignment Space::Compiled::assignment_of(const Configuration& configuration, std::vector<std::string>& reasons) const {
   Assignment assignment(parameters.size());
   for (const auto parameter : activation_order) {
     const auto& held = parameters[parameter];
@@ -121,14 +121,14 @@ Assignment Space::Model::assignment_of(const Configuration& configuration, std::
   return assignment;
 }
 
-Configuration Space::Model::configuration_of(const Assignment& assignment) const {
+Configuration Space::Compiled::configuration_of(const Assignment& assignment) const {
   Configuration::Values values;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (!assignment[i].is_nothing()) values.emplace(parameters[i].name, assignment[i].value());
   return Configuration(std::move(values));
 }
 
-const Counting& Space::Model::counting() const {
+const Counting& Space::Compiled::counting() const {
   std::call_once(counted_, [this] { counting_ = std::make_unique<const Counting>(*this); });
   return *counting_;
 }

@@ -1,4 +1,4 @@
-#include "search/model/expected_gain.hpp"
+#include "search/model/value_of_continuing.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -20,7 +20,7 @@ namespace nocturne::space {
 
 class Counting;
 
-/// One operand a parameter, in the order of the space; Nothing where it is inactive. Texts point into the model.
+/// One operand a parameter, in the order of the space; Nothing where it is inactive. Texts point into the compiled.
 using Assignment = std::vector<Operand>;
 
 /// An expression ready for many evaluations.
@@ -43,7 +43,7 @@ struct TableConstraint {
   std::string because;
 };
 
-struct Space::Model {
+struct Space::Compiled {
   std::vector<Parameter> parameters;
   std::map<std::string, std::size_t, std::less<>> by_name;
   std::vector<ConstraintSpec> constraints;
@@ -53,10 +53,10 @@ struct Space::Model {
   std::optional<TableConstraint> rows;
   Configuration default_configuration;
 
-  Model();
-  ~Model();
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
+  Compiled();
+  ~Compiled();
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
 
   /// REQUIRES: what its active_if mentions is assigned.
   [[nodiscard]] bool is_active(std::size_t parameter, const Assignment& assignment) const;

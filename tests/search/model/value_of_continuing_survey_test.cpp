@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <catch2/catch_test_macros.hpp>
 
-#include "search/model/expected_gain.hpp"
+#include "search/model/value_of_continuing.hpp"
 #include "search/pruned_search.hpp"
 #include "search/replay/space_folder.hpp"
 #include "tests/search/drawn_campaign.hpp"
