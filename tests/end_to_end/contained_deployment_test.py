@@ -4,12 +4,10 @@ The image is made of the fake worker and its libraries, and nothing else is in i
 what it lacks. Skipped (77) where no runtime can run."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 
-from containers_test import container_campaign, containers_left, make_root, usable
+from containers_test import container_campaign, containers_left, with_tiny_image
 from workspace import Workspace, wait_until
 
 TOOLS = {"charliecloud": "ch-run"}
@@ -79,16 +77,7 @@ def check_other_image(place, runtime, profile, root, environment):
 
 def main():
     with Workspace() as place:
-        runtimes = usable(place)
-        if not runtimes:
-            print("no container runtime can run here")
-            sys.exit(77)
-        root = place.folder / "root"
-        make_root(root)
-        environment = {**os.environ, "XDG_CONFIG_HOME": str(place.folder / "config")}
-        recipes = place.folder / "config" / "nocturne" / "images"
-        recipes.mkdir(parents=True)
-        (recipes / "tiny.json").write_text(json.dumps({"image": "tiny", "kind": "folder", "folder": str(root)}))
+        runtimes, root, environment = with_tiny_image(place)
         for runtime in runtimes:
             name, profile = tuned_profile(place, runtime, environment)
             check_apply(place, runtime, name, environment)

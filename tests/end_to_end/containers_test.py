@@ -28,6 +28,7 @@ def make_root(root):
         place = root / library.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(library, place)
+    shutil.copy(root / "lib64/ld-linux-x86-64.so.2", root / "inside")  # a program that no host has
 
 
 def usable(place):
@@ -36,6 +37,20 @@ def usable(place):
     for runtime in RUNTIMES:
         print(f"{runtime}: {findings[runtime]['found']}")
     return [runtime for runtime in RUNTIMES if findings[runtime]["health"] == "good"]
+
+
+def with_tiny_image(place):
+    """Runtimes that can run here (none: skipped), the root file system of the image `tiny`, and variables by which it is known."""
+    runtimes = usable(place)
+    if not runtimes:
+        print("no container runtime can run here")
+        sys.exit(77)
+    root = place.folder / "root"
+    make_root(root)
+    recipes = place.folder / "config" / "nocturne" / "images"
+    recipes.mkdir(parents=True)
+    (recipes / "tiny.json").write_text(json.dumps({"image": "tiny", "kind": "folder", "folder": str(root)}))
+    return runtimes, root, {**os.environ, "XDG_CONFIG_HOME": str(place.folder / "config")}
 
 
 def container_campaign(name, containers, image):
@@ -75,6 +90,28 @@ def check_campaign(place, name, containers, image, environment):
         assert wait_until(lambda: not containers_left(runtime)), runtime
 
 
+def check_request(place, runtime, image, environment):
+    """The build script that answers a request pulls its image, the job script runs its application inside."""
+    folder = place.folder / f"request by {runtime}"
+    infrastructures = pathlib.Path(environment["XDG_CONFIG_HOME"]) / "nocturne" / "infrastructures"
+    infrastructures.mkdir(exist_ok=True)
+    (infrastructures / f"{runtime}.json").write_text(json.dumps(
+        {"infrastructure": f"with-{runtime}", "scheduler": "none", "container_runtime": runtime}))
+    file = place.write({"job": {"job_options": {"job_name": "inside"}, "target": {"name": f"with-{runtime}"}, "application": {
+        "app_type": "other", "executable": "/inside", "arguments": "--version", "container_runtime": image}}}, f"{runtime}.json")
+    place.run("request", file, "--write", folder, env=environment, check=0)
+    trusted = place.folder / "registry" / "crt"
+    (folder / "containers.conf").write_text(
+        '[containers]\ndefault_ulimits = ["nofile=20000:20000", "nproc=4096:4096"]\nnetns = "host"\n'
+        '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\n')
+    variables = {**environment, "SSL_CERT_FILE": str(trusted), "REQUESTS_CA_BUNDLE": str(trusted),
+                 "CH_IMAGE_STORAGE": str(folder / "storage"), "CONTAINERS_CONF": str(folder / "containers.conf")}
+    for script in ("build.sh", "job.sh"):
+        done = subprocess.run(["sh", folder / script], cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, (script, (folder / script).read_text(), done.stdout, done.stderr)
+    assert "GLIBC" in done.stdout, done.stdout
+
+
 def with_registry(place, root, runtimes, environment):
     """Pushes the image, then each runtime pulls it by its digest. Empty, or why there can be no registry."""
     tools = ["podman", "docker-registry", "openssl"]
@@ -84,7 +121,8 @@ def with_registry(place, root, runtimes, environment):
     folder = place.folder / "registry"
     folder.mkdir()
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "key", "-out",
-                    folder / "crt", "-days", "2", "-subj", "/CN=127.0.0.1"], check=True, capture_output=True)
+                    folder / "crt", "-days", "2", "-subj", "/CN=127.0.0.1",
+                    "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -116,6 +154,9 @@ def with_registry(place, root, runtimes, environment):
         done = place.run("tune", place.write(container_campaign("tagged", runtimes[:1], "hub"), "tagged.json"),
                          env=environment)
         assert "a tag alone" in done.stdout + done.stderr, done.stderr
+        for runtime in ("podman", "charliecloud"):
+            if runtime in runtimes:
+                check_request(place, runtime, f"docker://{tag}", environment)
     finally:
         registry.kill()
         registry.wait()
@@ -124,16 +165,7 @@ def with_registry(place, root, runtimes, environment):
 
 def main():
     with Workspace() as place:
-        runtimes = usable(place)
-        if not runtimes:
-            print("no container runtime can run here")
-            sys.exit(77)
-        root = place.folder / "root"
-        make_root(root)
-        environment = {**os.environ, "XDG_CONFIG_HOME": str(place.folder / "config")}
-        recipes = place.folder / "config" / "nocturne" / "images"
-        recipes.mkdir(parents=True)
-        (recipes / "tiny.json").write_text(json.dumps({"image": "tiny", "kind": "folder", "folder": str(root)}))
+        runtimes, _, environment = with_tiny_image(place)
         check_campaign(place, "tiny", ["host", *runtimes], "tiny", environment)
     with Workspace() as place:
         environment["XDG_CONFIG_HOME"] = str(place.folder / "config")

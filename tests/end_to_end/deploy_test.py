@@ -3,11 +3,9 @@
 The fake worker computes its times from its configuration, so that what a container costs is known. Skipped (77) where no runtime can run."""
 
 import json
-import os
-import sys
 
 from contained_deployment_test import TOOLS, has_trained
-from containers_test import containers_left, make_root, usable
+from containers_test import containers_left, with_tiny_image
 from workspace import Workspace, campaign, wait_until
 
 
@@ -43,16 +41,7 @@ def check(place, runtime, environment):
 
 def main():
     with Workspace() as place:
-        runtimes = usable(place)
-        if not runtimes:
-            print("no container runtime can run here")
-            sys.exit(77)
-        root = place.folder / "root"
-        make_root(root)
-        environment = {**os.environ, "XDG_CONFIG_HOME": str(place.folder / "config")}
-        recipes = place.folder / "config" / "nocturne" / "images"
-        recipes.mkdir(parents=True)
-        (recipes / "tiny.json").write_text(json.dumps({"image": "tiny", "kind": "folder", "folder": str(root)}))
+        runtimes, _, environment = with_tiny_image(place)
         tuned = place.run("tune", place.write(campaign(name="moving", trials=4)), env=environment)
         assert tuned.returncode in (0, 1), tuned.stderr
         place.run("export", "moving", "--force", env=environment, check=0)

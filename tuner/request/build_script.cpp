@@ -86,7 +86,7 @@ std::string build_script(const Deployment& deployment) {
   if (provision.empty() && command.empty()) return {};
   std::string text = "#!/bin/sh\n" + job_directives(build_options(deployment), deployment.request.scheduler());
   text += "# Makes what the job needs; once.\nset -eu\n";
-  text += module_lines(deployment.request) + provision;
+  text += folder_lines(deployment.request) + module_lines(deployment.request) + provision;
   if (command.empty()) return text;
   text += container_lines(deployment) + source_lines(build.value("src", ""));
   return text + contained_command(deployment, "/bin/sh -c " + shell_quote(command)) + "\n";

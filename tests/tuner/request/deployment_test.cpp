@@ -248,6 +248,11 @@ TEST_CASE("what is built is built inside the container, by one process", "[reque
       tuner::build_script(deployed(run(R"("build": {"src": "https://example.org/x.tar.gz", "build_command": "tar"})"))),
       ContainsSubstring("curl --fail --location --remote-name --url https://example.org/x.tar.gz\n/bin/sh -c tar\n"));
   CHECK(tuner::build_script(deployed(run(R"("app_type": "python")"))).empty());
+  // Torque begins in the home folder.
+  const std::string torque = run(R"("app_type": "mpi", "build": {"build_command": "make"})",
+                                 R"(, "job_options": {}, "target": {"job_scheduler_type": "torque"})");
+  CHECK_THAT(tuner::build_script(deployed(torque, image())),
+             ContainsSubstring("set -eu\ncd -- \"${PBS_O_WORKDIR:-$PWD}\" || exit 5\n"));
   const std::string definition = tuner::definition_file(deployed(members, image()));
   CHECK_THAT(definition, ContainsSubstring("Bootstrap: docker\nFrom: me/solver:2\n") &&
                              ContainsSubstring("/bin/sh /opt/application/build.sh\n"));
