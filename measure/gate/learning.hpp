@@ -73,8 +73,10 @@ inline constexpr std::size_t kComparedLosses = 3, kComparedMovements = 2;
 /// the steps that each of them has, down to the fewest, and the mean is of the same share of them (40 losses of 52
 /// steps): of fewer it would say more of chance than of the training.
 inline constexpr std::size_t kLearningSteps = 130, kJudgedSteps = 100, kFewestLearningSteps = 52;
-/// References with random streams of their own.
-inline constexpr std::size_t kLearningReferences = 5;
+/// References with random streams of their own. Of runs that differ from them in nothing but chance 9 in 100 lie
+/// outside the widened range of five, 2 in 100 outside that of ten (normal means, 200,000 draws): a run that lies
+/// outside five is judged by ten.
+inline constexpr std::size_t kLearningReferences = 5, kMostLearningReferences = 10;
 
 /// Not judged where a loss is missing, or there are fewer than kLearningReferences or kFewestLearningSteps.
 [[nodiscard]] LearningJudgement judge_longer_run(std::span<const LearningRecord> references,

@@ -22,7 +22,7 @@ from injected import HERE, INJECT, python_with
 
 SKIPPED = 77
 SCRIPTS = HERE.parents[2] / "examples" / "scripts"
-FIRST_SEED, STARTS, REFERENCES, STEPS = 1000000, 2, 5, 130  # as tuner/campaign/finals/learning_gate.cpp has them
+FIRST_SEED, STARTS, REFERENCES, STEPS = 1000000, 2, (5, 10), 130  # as tuner/campaign/finals/learning_gate.cpp has them
 QUICK = ("unchanged", "autocast bf16", "planted rate:2", "planted kept", "planted frozen:0")
 FAULTS = ("planted rate:2", "planted rate:0.5", "planted labels", "planted kept")
 
@@ -81,10 +81,14 @@ class Table(object):
         asked = {"arithmetic": arithmetic,
                  "starts": [self.start_of_reference(script, again) for again in range(STARTS)],
                  "start": self.record(script, case, "start", FIRST_SEED), "references": [], "longer": None}
-        if longer:
-            asked["references"] = [self.record(script, "unchanged", "run", FIRST_SEED + 1 + each) for each in range(REFERENCES)]
-            asked["longer"] = self.record(script, case, "run", FIRST_SEED)
-        return json.loads(subprocess.check_output([self.judge], input=json.dumps(asked).encode()).decode())
+        for count in REFERENCES if longer else (0,):
+            if longer:
+                asked["references"] = [self.record(script, "unchanged", "run", FIRST_SEED + 1 + each) for each in range(count)]
+                asked["longer"] = self.record(script, case, "run", FIRST_SEED)
+            judged = json.loads(subprocess.check_output([self.judge], input=json.dumps(asked).encode()).decode())
+            if judged["longer"]["verdict"] != "other":
+                break
+        return judged
 
     def start_of_reference(self, script, again):
         return self.record(script, "unchanged" if again == 0 else "unchanged again", "start", FIRST_SEED)

@@ -74,7 +74,7 @@ std::optional<LearningGate::Recording> LearningGate::record(const space::Configu
 }
 
 const LearningGate::References* LearningGate::references(const space::Configuration& configuration,
-                                                         std::int64_t longer_steps) {
+                                                         std::int64_t longer_steps, std::size_t longer) {
   References& known = references_[configuration.identity()];
   const db::TrialId owner = session_.store.load_numbered_trial(session_.campaign, 0).id;
   const auto add = [&](const Way& way, std::uint64_t seed, std::vector<measure::LearningRecord>& records) {
@@ -89,10 +89,29 @@ const LearningGate::References* LearningGate::references(const space::Configurat
   };
   while (known.why_none.empty() && known.starts.size() < measure::kReferenceStarts)
     if (!add(kStart, kFirstSeed, known.starts)) return nullptr;
-  const Way longer{.learning = RunOrder::Learning::Longer, .steps = longer_steps};
-  while (longer_steps > 0 && known.why_none.empty() && known.longer.size() < measure::kLearningReferences)
-    if (!add(longer, kFirstSeed + 1 + known.longer.size(), known.longer)) return nullptr;
+  const Way way{.learning = RunOrder::Learning::Longer, .steps = longer_steps};
+  while (longer_steps > 0 && known.why_none.empty() && known.longer.size() < longer)
+    if (!add(way, kFirstSeed + 1 + known.longer.size(), known.longer)) return nullptr;
   return &known;
+}
+
+std::optional<measure::LearningJudgement> LearningGate::judge_longer(const space::Configuration& unchanged,
+                                                                     std::int64_t longer_steps,
+                                                                     const Recording& trained,
+                                                                     std::chrono::nanoseconds after) {
+  if (!trained.record) return measure::LearningJudgement{Learning::NotJudged, trained.record.error()};
+  constexpr std::int64_t kMore = measure::kMostLearningReferences - measure::kLearningReferences;
+  for (const std::size_t count : {measure::kLearningReferences, measure::kMostLearningReferences}) {
+    const References* known = references(unchanged, longer_steps, count);
+    if (known == nullptr) return std::nullopt;
+    auto judged = measure::judge_longer_run(known->longer, *trained.record);
+    const bool is_last = known->longer.size() >= measure::kMostLearningReferences ||
+                         (time_ && !time_->has_time_for(trained.run.wall * kMore + after, session_.clock.steady()));
+    if (judged.learning != Learning::Other || is_last) return judged;
+    session_.observer.note(fmt::format("it lies outside of what {} of the script unchanged showed: {} more are made",
+                                       known->longer.size(), kMore));
+  }
+  return measure::LearningJudgement{Learning::NotJudged, "the script unchanged: it could not be repeated"};
 }
 
 std::int64_t LearningGate::longer_steps(const db::StoredTrial& trial, std::chrono::nanoseconds after) const {
@@ -114,7 +133,8 @@ std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial, 
       fmt::format("does trial {} learn as the script does unchanged? Same random streams for a "
                   "start, others for {}",
                   trial.trial.number, longer > 0 ? fmt::format("{} steps", longer) : "nothing more: no time"));
-  const References* references = this->references(without_levers(session_, configuration), longer);
+  const space::Configuration unchanged = without_levers(session_, configuration);
+  const References* references = this->references(unchanged, longer);
   if (references == nullptr) return std::nullopt;
   if (!references->why_none.empty()) return JudgedLearning{Learning::NotJudged, references->why_none};
 
@@ -130,8 +150,9 @@ std::optional<JudgedLearning> LearningGate::judge(const db::StoredTrial& trial, 
     session_.store.add_run(trial.id, {.run = start->run, .fingerprint = session_.fingerprint.identity()});
     auto trained = record(configuration, {.learning = RunOrder::Learning::Longer, .steps = longer}, kFirstSeed);
     if (!trained) return std::nullopt;
-    of_longer = trained->record ? measure::judge_longer_run(references->longer, *trained->record)
-                                : measure::LearningJudgement{Learning::NotJudged, trained->record.error()};
+    auto judged = judge_longer(unchanged, longer, *trained, after);
+    if (!judged) return std::nullopt;
+    of_longer = *std::move(judged);
     last = std::move(trained->run);
   }
   const JudgedLearning judged = measure::joined(of_start, of_longer);

@@ -55,8 +55,14 @@ class LearningGate {
   /// Empty: interrupted. Not stored.
   [[nodiscard]] std::optional<Recording> record(const space::Configuration& configuration, const Way& way,
                                                 std::uint64_t seed);
-  /// Null: interrupted. Made once for each reference. `longer_steps`: 0: the starts alone.
-  [[nodiscard]] const References* references(const space::Configuration& configuration, std::int64_t longer_steps);
+  /// Null: interrupted. Made once for each reference. `longer_steps`: 0: the starts alone; else `longer` such runs.
+  [[nodiscard]] const References* references(const space::Configuration& configuration, std::int64_t longer_steps,
+                                             std::size_t longer = measure::kLearningReferences);
+  /// By more references where it lies outside of the usual ones and there is time. Empty: interrupted.
+  [[nodiscard]] std::optional<measure::LearningJudgement> judge_longer(const space::Configuration& unchanged,
+                                                                       std::int64_t longer_steps,
+                                                                       const Recording& trained,
+                                                                       std::chrono::nanoseconds after);
   /// Steps of the longer runs; 0: there is no time for them.
   [[nodiscard]] std::int64_t longer_steps(const db::StoredTrial& trial, std::chrono::nanoseconds after) const;
 

@@ -43,6 +43,13 @@ def values(seen):
     return ["script", "default", "max-autotune"] + (["reduce-overhead"] if seen.device == "cuda" else []), None
 
 
+def draw_as_unchanged():
+    """A paired start compares arithmetic: what a model draws inside itself must be the numbers that it draws uncompiled."""
+    if os.environ.get("NOCTURNE_INJECT_LEARNING_MODE") == "start":
+        import torch._inductor.config
+        torch._inductor.config.fallback_random = True
+
+
 def install(value, torch):
     called = weakref.WeakSet()
 
@@ -52,6 +59,7 @@ def install(value, torch):
             if len(called) == MOST_MODULES + 1:
                 notes.append("compile: of more modules than %d, called one by one, the first are compiled" % MOST_MODULES)
             if len(called) <= MOST_MODULES and not outermost.is_compiled(torch, module):
+                draw_as_unchanged()
                 module.compile(mode=None if value == "default" else value)
         try:
             return proceed(args, kwargs)

@@ -10,10 +10,10 @@ LINES = {count: line.replace("num", "num_interop") for count, line in threads.LI
 
 
 def values(seen):
-    if seen.cpus < 2:
-        return None, "the process may use one core only"
     if "set_num_interop_threads" in seen.calls:
         return None, "the script sets the number of inter-op threads itself"
+    if seen.cpus < 2:
+        return None, "the process may use one core only"
     if not any("ScriptModule" in each.classes for each in seen.modules):
         return None, "only TorchScript runs operations at the same time, and no scripted module was seen"
     return ["script"] + [str(count) for count in threads.counts(seen.cpus) if count != seen.interop_threads], None

@@ -9,10 +9,10 @@ LINES = {str(count): "torch.set_num_threads(%d)" % count for count in range(1, M
 
 
 def values(seen):
-    if seen.cpus < 2:
-        return None, "the process may use one core only"
     if "set_num_threads" in seen.calls:
         return None, "the script sets the number of threads itself"
+    if seen.cpus < 2:
+        return None, "the process may use one core only"
     return ["script"] + [str(count) for count in counts(seen.cpus) if count != seen.threads], None
 
 
