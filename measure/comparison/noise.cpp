@@ -94,4 +94,10 @@ double resolution_percent(double sd, int pairs, const Power& power) {
   return 100 * std::expm1(sd * resolution_in_sds(pairs, power));
 }
 
+double sd_of_interval(double half_width, int pairs, double confidence) {
+  assert(pairs >= 2);
+  const boost::math::students_t_distribution<double> student(pairs - 1);
+  return half_width * std::sqrt(static_cast<double>(pairs)) / boost::math::quantile(student, (1 + confidence) / 2);
+}
+
 }  // namespace nocturne::measure

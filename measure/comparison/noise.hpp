@@ -55,4 +55,7 @@ struct Power {
 /// The resolution of so many pairs, in per cent. REQUIRES: pairs ≥ 2.
 [[nodiscard]] double resolution_percent(double sd, int pairs, const Power& power = {});
 
+/// Standard deviation of the log ratio of a pair, from half of a mean's t interval over so many. REQUIRES: pairs ≥ 2.
+[[nodiscard]] double sd_of_interval(double half_width, int pairs, double confidence);
+
 }  // namespace nocturne::measure

@@ -35,6 +35,13 @@ TEST_CASE("what so many pairs resolve is what needs so many pairs", "[noise]") {
   }
 }
 
+TEST_CASE("an interval tells the spread that made it", "[noise]") {
+  const std::vector<double> ratios = {-0.01, 0.02, 0.03, -0.02, 0.01, 0.0};
+  const Comparison compared = compare(ratios);
+  const double half = (std::log1p(compared.high_percent / 100) - std::log1p(compared.low_percent / 100)) / 2;
+  CHECK(sd_of_interval(half, 6, 0.95) == Approx(noise_of(ratios).sd));
+}
+
 TEST_CASE("the power that is promised is there", "[noise]") {
   const double sd = 0.03;
   const double truth = std::log1p(resolution_percent(sd, 6) / 100);

@@ -6,9 +6,11 @@
 #include <map>
 #include <utility>
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "measure/comparison/noise.hpp"
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tuner/campaign/answer/tradeoffs.hpp"
 #include "tuner/deploy/proof.hpp"
@@ -138,6 +140,12 @@ TEST_CASE("finalists meet each other, not the default alone, and the gain is fro
   CHECK(answer.price.search == 6);
   CHECK(answer.price.choice == static_cast<std::int64_t>(2 * select_pairs));
   CHECK(answer.price.verdict == static_cast<std::int64_t>(2 * verify_pairs));
+  REQUIRE(answer.price.next_hour);
+  CHECK(answer.price.next_hour->pairs > static_cast<int>(verify_pairs));
+  const double sd = measure::sd_of_interval((answer.verdict->log_ratio_high - answer.verdict->log_ratio_low) / 2,
+                                            static_cast<int>(verify_pairs), answer.verdict->confidence);
+  CHECK(answer.price.next_hour->resolution_percent ==
+        Catch::Approx(measure::resolution_percent(sd, answer.price.next_hour->pairs)));
 }
 
 TEST_CASE("a choice that was interrupted goes on where it ended", "[finals]") {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "measure/comparison/noise.hpp"
 #include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
@@ -141,6 +142,31 @@ Price price_of(const db::Store& store, db::CampaignId campaign, const std::vecto
   return price;
 }
 
+/// Seconds of the last pair of the answer's comparison.
+double seconds_of_pair(const db::Store& store, const db::StoredComparison& comparison) {
+  const db::StoredPair& pair = comparison.pairs.back();
+  const auto seconds = [&](const std::string& id) {
+    return std::chrono::duration<double>(store.load_run(id).record.run.wall).count();
+  };
+  const double candidate = seconds(pair.candidate_run), baseline = seconds(pair.baseline_run);
+  const bool alone = comparison.record.method == measure::to_text(measure::PairMethod::Sequential);
+  return alone ? candidate + baseline : std::max(candidate, baseline);
+}
+
+/// By the width of the verdict's interval, and what its last pair took.
+std::optional<NextHour> next_hour(const db::Store& store, const Answer& answer) {
+  constexpr double kHour = 3600;
+  if (!answer.verdict || !answer.comparison || answer.comparison->pairs.empty() || answer.verdict->pairs < 2)
+    return std::nullopt;
+  const db::VerdictRecord& verdict = *answer.verdict;
+  const double half = (verdict.log_ratio_high - verdict.log_ratio_low) / 2;
+  const double seconds = seconds_of_pair(store, *answer.comparison);
+  if (!(half > 0) || !std::isfinite(half) || !(seconds > 0) || seconds > kHour / 2) return std::nullopt;
+  const int pairs = static_cast<int>(kHour / seconds);
+  const double sd = measure::sd_of_interval(half, static_cast<int>(verdict.pairs), verdict.confidence);
+  return NextHour{.pairs = pairs, .resolution_percent = measure::resolution_percent(sd, pairs)};
+}
+
 }  // namespace
 
 bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
@@ -213,6 +239,7 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
   }
   if (answer.comparison && !answer.verdict)  // a horizon that the campaign does not name: the pairs know it, too
     answer.verdict = verdict_for(store, answer);
+  answer.price.next_hour = next_hour(store, answer);
   if (answer.accuracy_epochs > 0) {
     answer.best_accuracy = accuracy_of(store, *answer.best, answer.accuracy_epochs);
     if (answer.baseline->trial.outcome == space::Outcome::Ok)

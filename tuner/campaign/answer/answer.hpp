@@ -35,12 +35,19 @@ struct TargetAnswer {
   std::optional<Side> baseline, best;  ///< empty: it did not train
 };
 
+/// What another hour of pairs with the default would tell: so small a gain, with the usual power (measure::Power).
+struct NextHour {
+  int pairs = 0;
+  double resolution_percent = 0;
+};
+
 /// How many processes an answer took.
 struct Price {
-  std::int64_t search = 0;   ///< trials
-  std::int64_t choice = 0;   ///< pairs of finalists, and of the winner with one of fewer changes
-  std::int64_t verdict = 0;  ///< pairs with the default
-  std::int64_t gate = 0;     ///< whether they train rightly, and their accuracy
+  std::int64_t search = 0;              ///< trials
+  std::int64_t choice = 0;              ///< pairs of finalists, and of the winner with one of fewer changes
+  std::int64_t verdict = 0;             ///< pairs with the default
+  std::int64_t gate = 0;                ///< whether they train rightly, and their accuracy
+  std::optional<NextHour> next_hour{};  ///< empty: there is no verdict yet, or a pair takes longer
 };
 
 struct Answer {
