@@ -17,9 +17,10 @@ namespace nocturne::space {
 
 /// How accurate is accurate enough, where the time until then is minimised.
 struct AccuracyTarget {
-  std::optional<double> accuracy{};              ///< on the test set, 0 to 1; empty: as the default reaches
-  double default_epochs = 0;                     ///< after so many epochs; read where `accuracy` is empty
-  std::int64_t most_epochs = 30;                 ///< a training that is not there by then is given up
+  std::optional<double> accuracy{};   ///< on the test set, 0 to 1; empty: as the default reaches
+  double default_epochs = 0;          ///< after so many epochs; read where `accuracy` is empty
+  std::int64_t most_epochs = 30;      ///< a training that is not there by then is given up
+  std::int64_t points_per_epoch = 4;  ///< evaluations; MNIST needs one to three epochs, so whole ones would say nothing
   std::vector<std::string> learning_parameters;  ///< on whose values the epochs to the target depend, and no others
   friend bool operator==(const AccuracyTarget&, const AccuracyTarget&) = default;
 };

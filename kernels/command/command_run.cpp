@@ -12,10 +12,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/command/child.hpp"
+#include "kernels/command/learning_curve.hpp"
 #include "kernels/command/line_rule.hpp"
 #include "kernels/command/output_steps.hpp"
 
@@ -77,53 +80,91 @@ bool is_enough(const OutputSteps& steps, std::int64_t wanted) {
   return steps.begun() && steps.steps() >= wanted;
 }
 
-/// Passes on what the command prints and reads it, until there is no more for now or there are as many steps as are
-/// wanted: who prints faster than it is read would never be left. False: it has closed its output.
-bool copy_output(int output, OutputSteps& steps, std::int64_t wanted) {
+/// Who reads what a command prints.
+struct OutputReader {
+  std::function<void(std::string_view)> line;
+  std::function<bool()> enough;  ///< the command is not needed any more
+};
+
+/// Passes on what the command prints, until there is no more for now or it is enough: who prints faster than it is read
+/// would never be left. False: it has closed its output.
+bool copy_output(int output, OutputLines& lines, const OutputReader& reader) {
   std::array<char, 16384> buffer;
-  while (!is_enough(steps, wanted)) {
+  while (!reader.enough()) {
     const ssize_t count = ::read(output, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return true;  // nothing more for now
     if (count == 0) return false;
-    const auto now = OutputSteps::Clock::now();
+    lines.take(std::string_view(buffer.data(), static_cast<std::size_t>(count)), reader.line);
     for (ssize_t done = 0; done < count;) {
       const ssize_t written = ::write(STDOUT_FILENO, buffer.data() + done, static_cast<std::size_t>(count - done));
       if (written < 0 && errno != EINTR) break;  // nobody keeps the log any more
       done += std::max<ssize_t>(0, written);
     }
-    steps.take(std::string_view(buffer.data(), static_cast<std::size_t>(count)), now);
   }
   return true;
+}
+
+/// Reads the output of the command to its end. Empty: it was enough before, and the command is ended.
+std::optional<ChildEnd> read_to_end(Child& child, const OutputReader& reader) {
+  ::signal(SIGPIPE, SIG_IGN);  // that nobody keeps the log is no reason to end; the command does not inherit it
+  OutputLines lines;
+  bool open = true;
+  for (;;) {
+    pollfd watched{.fd = open ? child.output() : -1, .events = POLLIN, .revents = 0};
+    ::poll(&watched, 1, 50);
+    if (open) open = copy_output(child.output(), lines, reader);
+    if (reader.enough()) {
+      child.terminate();
+      return std::nullopt;
+    }
+    if (const auto end = child.wait(milliseconds(0))) {
+      if (open) copy_output(child.output(), lines, reader);
+      lines.finish(reader.line);
+      return end;
+    }
+  }
+}
+
+/// So that lines come when they are printed.
+void read_output_of(ChildPlan& plan) {
+  plan.read_output = true;
+  plan.environment["PYTHONUNBUFFERED"] = "1";
+}
+
+int say_curve(const LearningCurve& curve, const Options& options, protocol::EventWriter& events) {
+  if (curve.seen())
+    events.end("ok", "");
+  else
+    say_failed(events, "no line of its output says how accurate it is: none matches " + options.accuracy);
+  return 0;
 }
 
 int run_pattern(const Options& options, ChildPlan plan, const protocol::Request& request,
                 protocol::EventWriter& events) {
   const LineRule rule(options.pattern, options.batch);
-  plan.read_output = true;
-  plan.environment["PYTHONUNBUFFERED"] = "1";  // lines that come when they are printed
+  read_output_of(plan);
   events.ready({{"timing", "pattern"}, {"pattern", options.pattern}});
   const std::string phase = rule.reads_total() ? "command" : "first_step";
   events.phase_begin(phase);
   Child child(plan);
-  ::signal(SIGPIPE, SIG_IGN);  // that nobody keeps the log is no reason to end; the command does not inherit it
   OutputSteps steps(rule, events);
-  std::optional<ChildEnd> end;
-  bool open = true;
-  while (!end) {
-    pollfd watched{.fd = open ? child.output() : -1, .events = POLLIN, .revents = 0};
-    ::poll(&watched, 1, 50);
-    if (open) open = copy_output(child.output(), steps, request.steps);
-    if (is_enough(steps, request.steps)) {
-      child.terminate();
-      events.end("ok", "");
-      return 0;
-    }
-    end = child.wait(milliseconds(0));
+  std::optional<LearningCurve> curve;
+  if (request.curve)
+    curve.emplace(options.accuracy, request, [&] { return steps.begun() ? steps.steps() + 1 : 0; }, events);
+  const auto end =
+      read_to_end(child, {.line =
+                              [&](std::string_view text) {
+                                steps.line(text, OutputSteps::Clock::now());
+                                if (curve) curve->line(text);
+                              },
+                          .enough = [&] { return curve ? curve->over() : is_enough(steps, request.steps); }});
+  if (!end) {
+    events.end("ok", "");
+    return 0;
   }
-  if (open) copy_output(child.output(), steps, request.steps);
-  steps.finish(OutputSteps::Clock::now());
   if (!ended_well(*end)) return end_as(*end);
+  if (curve) return say_curve(*curve, options, events);
   if (rule.reads_total()) {
     if (!steps.total_seconds())
       return say_failed(events, "no line of its output says how long it took: none matches " + options.pattern);
@@ -157,53 +198,125 @@ std::string python_path(const Options& options) {
   return path;
 }
 
+/// Events of that name in the file, so far, that say a number of steps.
+std::vector<nlohmann::json> events_named(std::string_view name, const std::string& file) {
+  std::ifstream events(file);
+  std::vector<nlohmann::json> found;
+  for (std::string line; std::getline(events, line);) {
+    nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
+    if (event.is_object() && event.value("event", nlohmann::json()) == name && event.contains("steps") &&
+        event["steps"].is_number_integer())
+      found.push_back(std::move(event));
+  }
+  return found;
+}
+
 /// Steps behind the first that the command has reported.
 std::int64_t reported_steps(const std::string& file) {
-  std::ifstream events(file);
   std::int64_t steps = 0;
-  for (std::string line; std::getline(events, line);) {
-    const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
-    if (event.is_object() && event.value("event", nlohmann::json()) == "sample" && event.contains("steps") &&
-        event["steps"].is_number_integer()) {
-      steps += event["steps"].get<std::int64_t>();
-    }
-  }
+  for (const nlohmann::json& sample : events_named("sample", file)) steps += sample["steps"].get<std::int64_t>();
   return steps;
 }
 
-/// Waits for the command, or for the process that trained to be gone with all steps reported: whatever started it may
-/// have more to do, which nobody needs. Empty: that came first.
-std::optional<ChildEnd> wait_for_steps(Child& child, const fs::path& pid_file, const std::string& events,
-                                       std::int64_t wanted) {
+/// With the first, where it has ended.
+std::int64_t steps_by_now(const std::string& file) {
+  const std::int64_t steps = reported_steps(file);
+  return steps > 0 ? steps + 1 : 0;
+}
+
+/// Waits for the command, or for the process that trained to be gone with all `done`: whatever started it may have more
+/// to do, which nobody needs. Empty: that came first.
+std::optional<ChildEnd> wait_for_trainer(Child& child, const fs::path& pid_file, const std::function<bool()>& done) {
   constexpr milliseconds kLook{50};
   pid_t trainer = 0;
   for (;;) {
     if (const auto end = child.wait(kLook)) return end;
     if (trainer == 0) std::ifstream(pid_file) >> trainer;
     if (trainer <= 0 || ::kill(trainer, 0) == 0 || errno != ESRCH) continue;
-    if (reported_steps(events) >= wanted) return std::nullopt;
+    if (done()) return std::nullopt;
     return child.wait();
   }
 }
 
+/// Where the module and nocturne_steps tell the steps.
+struct StepFiles {
+  fs::path events, pid;
+};
+
+StepFiles tell_steps(const Options& options, const protocol::Request& request, ChildPlan& plan) {
+  const fs::path events = fs::absolute(options.events);
+  const StepFiles files{.events = events, .pid = events.parent_path() / "steps.pid"};
+  plan.environment["NOCTURNE_STEPS_EVENTS"] = files.events.string();
+  plan.environment["NOCTURNE_STEPS_PID_FILE"] = files.pid.string();
+  plan.environment["NOCTURNE_STEPS_PER_SAMPLE"] = std::to_string(request.steps_per_sample);
+  // The clock that Python's time.monotonic() reads.
+  plan.environment["NOCTURNE_STEPS_BEGAN_NS"] =
+      std::to_string(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return files;
+}
+
+constexpr const char* kNoSteps =
+    "no steps were seen: the command trains with no framework that is known, or runs no Python that finds the module "
+    "in "
+    "front of it, and does not import nocturne_steps";
+
+/// A learning curve that the module sees is over: as accurate as wanted, or as long as it may be.
+bool is_curve_over(const std::vector<nlohmann::json>& points, const protocol::Request& request) {
+  if (points.empty()) return false;
+  const nlohmann::json& last = points.back();
+  return last.value("accuracy", 0.0) >= request.curve->until.value_or(2) || last.value("steps", 0) >= request.steps;
+}
+
+/// As run_curve, where the module sees what the framework evaluates, and ends the training.
+int run_seen_curve(ChildPlan plan, const StepFiles& files, const protocol::Request& request,
+                   protocol::EventWriter& events) {
+  plan.environment["NOCTURNE_INJECT_EVALUATIONS"] = "1";
+  if (request.curve->until) plan.environment["NOCTURNE_INJECT_UNTIL"] = std::to_string(*request.curve->until);
+  plan.environment["NOCTURNE_INJECT_MOST"] = std::to_string(request.steps);
+  Child child(plan);
+  const auto ended = wait_for_trainer(
+      child, files.pid, [&] { return is_curve_over(events_named("accuracy", files.events.string()), request); });
+  if (!ended) child.terminate();
+  if (ended && !ended_well(*ended)) return end_as(*ended);
+  if (!fs::exists(files.pid)) return say_failed(events, kNoSteps);
+  if (events_named("accuracy", files.events.string()).empty()) {
+    return say_failed(events,
+                      "no evaluation was seen: Keras's fit has no validation data with an accuracy, and no Trainer of "
+                      "transformers evaluates one. A pattern finds it in what the command prints");
+  }
+  events.end("ok", "");
+  return 0;
+}
+
+/// The command trains as it would, and is ended when it is as accurate as wanted.
+int run_curve(const Options& options, ChildPlan plan, const protocol::Request& request, protocol::EventWriter& events) {
+  const StepFiles files = tell_steps(options, request, plan);
+  if (options.accuracy == "seen") return run_seen_curve(std::move(plan), files, request, events);
+  read_output_of(plan);
+  Child child(plan);
+  LearningCurve curve(options.accuracy, request, [&] { return steps_by_now(files.events.string()); }, events);
+  const auto end = read_to_end(
+      child, {.line = [&](std::string_view text) { curve.line(text); }, .enough = [&] { return curve.over(); }});
+  if (!end) {
+    events.end("ok", "");
+    return 0;
+  }
+  if (!ended_well(*end)) return end_as(*end);
+  return fs::exists(files.pid) ? say_curve(curve, options, events) : say_failed(events, kNoSteps);
+}
+
 int run_steps(const Options& options, ChildPlan plan, const protocol::Request& request, protocol::EventWriter& events) {
-  const fs::path events_file = fs::absolute(options.events);
-  const fs::path pid_file = events_file.parent_path() / "steps.pid";
   const bool detect = options.timing == Timing::Detect;
   const std::int64_t wanted = detect ? kDetectSteps : request.steps;
-  plan.environment["NOCTURNE_STEPS_EVENTS"] = events_file.string();
-  plan.environment["NOCTURNE_STEPS_PID_FILE"] = pid_file.string();
-  plan.environment["NOCTURNE_STEPS_PER_SAMPLE"] = std::to_string(request.steps_per_sample);
+  const auto [events_file, pid_file] = tell_steps(options, request, plan);
   if (request.turns)
     plan.environment["NOCTURNE_STEPS_TURNS"] = *request.turns;
   else
     plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(wanted);
-  // The clock that Python's time.monotonic() reads.
-  plan.environment["NOCTURNE_STEPS_BEGAN_NS"] =
-      std::to_string(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
   Child child(plan);
   const auto ended =
-      request.turns ? std::optional(child.wait()) : wait_for_steps(child, pid_file, events_file.string(), wanted);
+      request.turns ? std::optional(child.wait())
+                    : wait_for_trainer(child, pid_file, [&] { return reported_steps(events_file.string()) >= wanted; });
   if (!ended) {
     child.terminate();
     events.end("ok", "");
@@ -216,12 +329,7 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
     events.ready({{"timing", "process"}});
     return say_process(end, std::nullopt, events);
   }
-  if (!speaker_seen) {
-    return say_failed(
-        events,
-        "no steps were seen: the command trains with no framework that is known, or runs no Python that finds "
-        "the module in front of it, and does not import nocturne_steps");
-  }
+  if (!speaker_seen) return say_failed(events, kNoSteps);
   const std::int64_t steps = reported_steps(events_file.string());
   if (steps == 0) {
     return say_failed(
@@ -256,6 +364,10 @@ int converse(const Options& options, const protocol::Request& request, protocol:
     events.end("unsupported", "a command of the user's own knows nothing of the gate");
     return 0;
   }
+  if (request.curve && options.accuracy.empty()) {
+    events.end("unsupported", "nothing says how accurate the command is: worker.accuracy is a pattern that finds it");
+    return 0;
+  }
   try {
     ChildPlan plan = plan_for(options);
     if (!options.shim.empty() || !options.inject.empty()) plan.environment["PYTHONPATH"] = python_path(options);
@@ -265,6 +377,8 @@ int converse(const Options& options, const protocol::Request& request, protocol:
       case Timing::Pattern:
         return run_pattern(options, plan, request, events);
       case Timing::Steps:
+        if (request.curve) return run_curve(options, plan, request, events);
+        break;
       case Timing::Detect:
         break;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Reads steps out of what a program prints, line by line. RE2: linear in the length of a line, whatever the pattern.
+/// Reads steps and accuracies out of what a program prints, line by line. RE2: linear in the length of a line, whatever
+/// the pattern.
 
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,23 @@ class LineRule {
  private:
   std::unique_ptr<re2::RE2> pattern_;
   std::int64_t batch_;
+};
+
+/// How accurate a line says that the network is. Groups: `accuracy` from 0 to 1, `percent` from 0 to 100, `right` and
+/// `of` counted examples; one without a name is an accuracy up to 1, and above that in percent.
+class AccuracyRule {
+ public:
+  /// Throws std::runtime_error: the pattern is none, or does not say how accurate it is.
+  explicit AccuracyRule(const std::string& pattern);
+  AccuracyRule(const AccuracyRule&) = delete;
+  AccuracyRule& operator=(const AccuracyRule&) = delete;
+  ~AccuracyRule();
+
+  /// From 0 to 1. Empty: the line does not match, or what it says is no accuracy.
+  [[nodiscard]] std::optional<double> read(std::string_view line) const;
+
+ private:
+  std::unique_ptr<re2::RE2> pattern_;
 };
 
 }  // namespace nocturne::command

@@ -8,8 +8,9 @@
 namespace nocturne::command {
 namespace {
 
-constexpr std::array<std::string_view, 9> kWithValue = {"--time",   "--pattern", "--batch",      "--folder", "--shim",
-                                                        "--inject", "--view",    "--view-limit", "--share"};
+constexpr std::array<std::string_view, 10> kWithValue = {"--time",       "--pattern", "--accuracy", "--batch",
+                                                         "--folder",     "--shim",    "--inject",   "--view",
+                                                         "--view-limit", "--share"};
 
 Timing timing_of(const std::string& word) {
   if (word == "process") return Timing::Process;
@@ -37,6 +38,7 @@ std::int64_t whole_number(const std::string& option, const std::string& word) {
 void set_option(const std::string& name, const std::string& word, Options& options) {
   if (name == "--time") options.timing = timing_of(word);
   if (name == "--pattern") options.pattern = word;
+  if (name == "--accuracy") options.accuracy = word;
   if (name == "--batch") options.batch = whole_number(name, word);
   if (name == "--folder") options.folder = word;
   if (name == "--shim") options.shim = word;
@@ -72,6 +74,11 @@ const char* const kHelp =
     "                     run, said once), step (its number), samples (examples of the epoch by then), loss. Without a "
     "time:\n"
     "                     the time between two lines\n"
+    "  --accuracy REGEX   RE2; a line that matches says how accurate it is, in a run that draws a learning curve. "
+    "Groups:\n"
+    "                     accuracy (0 to 1), percent, right and of (counted examples); without a name: 0 to 1, above "
+    "in\n"
+    "                     percent\n"
     "  --batch N          examples of a step, for samples and samples_per_second\n"
     "  --folder DIR       where the command starts\n"
     "  --shim FILE        nocturne_steps.py, put where Python finds it\n"

@@ -20,6 +20,7 @@ enum class Timing {
 struct Options {
   Timing timing = Timing::Process;
   std::string pattern;
+  std::string accuracy;    ///< a pattern: how accurate it is, in its output; read where a curve is asked for
   std::int64_t batch = 1;  ///< examples of a step, where the output tells examples a second
   std::string folder;      ///< where the command starts; empty: the worker's own
   std::string shim;        ///< path of nocturne_steps.py; empty: none

@@ -4,36 +4,13 @@
 #include <cmath>
 
 namespace nocturne::command {
-namespace {
-
-/// Longer lines are no step's report: their end is not kept.
-constexpr std::size_t kLongestLine = 64 << 10;
-
-}  // namespace
 
 std::chrono::nanoseconds nanoseconds_in(double seconds) {
   constexpr double kMost = 1e15;  // eleven days, so that thousands can be added up
   return std::chrono::nanoseconds(std::llround(std::min(seconds * 1e9, kMost)));
 }
 
-void OutputSteps::take(std::string_view output, Clock::time_point now) {
-  for (const char c : output) {
-    if (c == '\n' || c == '\r') {
-      line(rest_, now);
-      rest_.clear();
-    } else if (rest_.size() < kLongestLine) {
-      rest_ += c;
-    }
-  }
-}
-
-void OutputSteps::finish(Clock::time_point now) {
-  line(rest_, now);
-  rest_.clear();
-}
-
 void OutputSteps::line(std::string_view text, Clock::time_point now) {
-  if (text.empty()) return;
   const auto reading = rule_.read(text);
   if (!reading) return;
   if (rule_.reads_total()) {

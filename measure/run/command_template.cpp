@@ -250,6 +250,11 @@ const std::vector<std::string>& pattern_groups() {
   return names;
 }
 
+const std::vector<std::string>& accuracy_groups() {
+  static const std::vector<std::string> names = {"accuracy", "percent", "right", "of"};
+  return names;
+}
+
 nlohmann::json to_json(const Lever& lever) {
   nlohmann::json document = {{"variable", lever.variable}, {"changes", lever.changes}, {"lines", lever.lines}};
   if (!lever.told.empty()) document["told"] = lever.told;
@@ -270,6 +275,7 @@ nlohmann::json to_json(const CommandTemplate& command) {
   if (command.timing == Timing::Pattern) document["time"] = {{"pattern", command.pattern}};
   for (const auto& [timing, name] : kTimings)
     if (command.timing == timing) document["time"] = name;
+  if (!command.accuracy.empty()) document["accuracy"] = command.accuracy;
   for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
   if (command.files == Files::Private) document["files"] = "private";
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
@@ -284,6 +290,9 @@ std::expected<void, std::string> read_module(const nlohmann::json& document, Com
     if (!lever) return std::unexpected(fmt::format("levers.{}: expected {}", name, lever.error()));
     command.levers[name] = *std::move(lever);
   }
+  const nlohmann::json accuracy = document.value("accuracy", nlohmann::json(""));
+  if (!accuracy.is_string()) return std::unexpected("accuracy: expected a pattern");
+  command.accuracy = accuracy.get<std::string>();
   const nlohmann::json files = document.value("files", nlohmann::json("in place"));
   if (files != "in place" && files != "private") return std::unexpected("files: expected \"in place\" or \"private\"");
   command.files = files == "private" ? Files::Private : Files::InPlace;

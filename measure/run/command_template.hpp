@@ -36,6 +36,10 @@ enum class Timing {
 inline constexpr const char* kAsScript = "script";
 inline constexpr const char* kChangesLearning = "what is learnt";
 
+/// What Keras's fit or a Trainer of transformers evaluates by itself says how accurate a command is. No pattern: it has
+/// no group.
+inline constexpr const char* kAccuracySeen = "seen";
+
 /// What the module in front of an unchanged script changes in it. The parameter of the lever's name says how;
 /// kAsScript: not at all.
 struct Lever {
@@ -61,7 +65,9 @@ struct CommandTemplate {
   std::map<std::string, std::string> environment;  ///< variable → text with places
   std::filesystem::path folder;                    ///< absolute: where the command starts
   Timing timing = Timing::Process;
-  std::string pattern;                       ///< RE2, with Timing::Pattern
+  std::string pattern;  ///< RE2, with Timing::Pattern
+  /// RE2: how accurate it is, in what it prints; kAccuracySeen: the module sees that; empty: nothing says so.
+  std::string accuracy = {};
   std::map<std::string, Lever> levers = {};  ///< by the name of their parameter
   Files files = Files::InPlace;
   std::vector<std::filesystem::path> shared = {};  ///< absolute: folders that stay the user's own in a private view
@@ -103,11 +109,14 @@ struct CommandPlace {
 
 /// Names of groups that a pattern may have: what each match says of the steps since the last one.
 [[nodiscard]] const std::vector<std::string>& pattern_groups();
+/// And those of a pattern that finds how accurate the command is.
+[[nodiscard]] const std::vector<std::string>& accuracy_groups();
 
 [[nodiscard]] nlohmann::json to_json(const Lever& lever);
-/// Keys as in campaign files: template, environment, folder, time, levers, files, shared.
+/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, files, shared.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
-/// Reads levers, files and shared of such a document into `command`. The error names the key and what was expected.
+/// Reads accuracy, levers, files and shared of such a document into `command`. The error names the key and what was
+/// expected.
 [[nodiscard]] std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command);
 /// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);

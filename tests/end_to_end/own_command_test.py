@@ -74,6 +74,21 @@ EPOCH = """
 """
 
 
+# Larger batches make a shorter epoch and teach less in it: 16 needs three epochs of 20 steps, 32 four of 10, 160 more than it may.
+LEARNS = """
+    import sys, time
+    import nocturne_steps
+    batch = int(sys.argv[1].partition("=")[2])
+    for epoch in range(1, 41):
+        for step in range(320 // batch):
+            time.sleep(0.006)
+            nocturne_steps.step()
+        learnt = epoch * {16: 1.0, 32: 0.8, 160: 0.05}[batch]
+        print(f"epoch {epoch}: test accuracy {100 * (1 - 0.5 ** learnt):.2f} %")
+        nocturne_steps.epoch()
+"""
+
+
 def written(workspace, text, name="train.py"):
     path = workspace.folder / name
     path.write_text(textwrap.dedent(text))
@@ -269,6 +284,27 @@ class TuneCommand(unittest.TestCase):
             self.assertIn("timed as a whole", done.stderr)
             best = workspace.json("best")
             self.assertEqual((best["campaign"], best["best"]["configuration"]["fast"]), ("whole", True))
+
+    def test_the_time_until_it_is_as_accurate_as_wanted_is_tuned(self):
+        with Workspace() as workspace:
+            written(workspace, LEARNS)
+            done = workspace.run("tune", "--time", "steps", "--examples", "320", "--vary", "--batch=16,32,160", "--measure",
+                                 "batch=160", "--measure", "batch=32", "--accuracy", "test accuracy ([0-9.]+) %",
+                                 "--target", "0.87", "--trials", "4", "--", "python3", "train.py", "--batch=16", check=0,
+                                 cwd=workspace.folder)
+            best = workspace.json("best")
+            self.assertEqual(best["best"]["configuration"]["batch"], 32, done.stdout)
+            self.assertEqual(best["target"]["accuracy"], 0.87)
+            self.assertAlmostEqual(best["target"]["default"]["epochs"], 3, delta=0.6)
+            self.assertIsNotNone(best["gain"], done.stdout)
+            self.assertIn("to 87.00 %", done.stdout)
+
+    def test_an_accuracy_is_nothing_without_a_target(self):
+        with Workspace() as workspace:
+            written(workspace, LEARNS)
+            refused = workspace.run("tune", "--accuracy", "x", "--", "python3", "train.py", "--batch=16", check=2,
+                                    cwd=workspace.folder)
+            self.assertIn("--target", refused.stderr)
 
     def test_a_first_run_that_another_hand_ends_is_no_word_about_the_command(self):
         with Workspace() as workspace:

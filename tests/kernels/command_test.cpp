@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 
 #include <catch2/catch_approx.hpp>
@@ -68,14 +69,17 @@ class MutedOutput {
   int kept_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 };
 
-// Runs a shell's script whose lines "step" are steps.
-int converse_with(const std::string& script, std::int64_t steps, const std::filesystem::path& file) {
+// Runs a shell's script whose lines "step" are steps. With a curve its lines "accuracy N" are points.
+int converse_with(const std::string& script, std::int64_t steps, const std::filesystem::path& file,
+                  const std::optional<protocol::CurveRequest>& curve = {}) {
   command::Options options;
   options.timing = command::Timing::Pattern;
   options.pattern = "^step$";
+  options.accuracy = "^accuracy ([0-9.]+)";
   options.command = {"sh", "-c", script};
   protocol::Request request;
   request.steps = steps;
+  request.curve = curve;
   protocol::EventWriter events(file.string());
   return command::converse(options, request, events);
 }
@@ -108,6 +112,50 @@ TEST_CASE("a line that does not match, or holds no number, is no step", "[comman
   CHECK(!LineRule("(?P<steps_per_second>[0-9]+)it", 1).read("0it"));
 }
 
+TEST_CASE("a pattern reads how accurate a line says that the network is", "[command]") {
+  using command::AccuracyRule;
+  const std::string digits = "Accuracy: (?P<right>[0-9]+)/(?P<of>[0-9]+)";
+  CHECK(AccuracyRule(digits).read("Test set: loss: 0.06, Accuracy: 9,812/10000 (98%)") == std::nullopt);  // not a digit
+  CHECK(AccuracyRule(digits).read("Test set: loss: 0.06, Accuracy: 9812/10000 (98%)") == 0.9812);
+  CHECK(AccuracyRule("val_accuracy: ([0-9.]+)").read("loss: 0.1 val_accuracy: 0.9876") == 0.9876);
+  CHECK(*AccuracyRule("acc ([0-9.]+)").read("acc 98.5 %") == Catch::Approx(0.985));
+  CHECK(*AccuracyRule("acc (?P<percent>[0-9.]+)").read("acc 0.5") == Catch::Approx(0.005));
+  CHECK(AccuracyRule("acc (?P<accuracy>[0-9.]+)").read("acc 98.5") == std::nullopt);
+  CHECK(AccuracyRule("acc (\\S+)").read("acc nan") == std::nullopt);
+  CHECK(AccuracyRule(digits).read("Accuracy: 0/0") == std::nullopt);
+  CHECK(AccuracyRule(digits).read("nothing") == std::nullopt);
+  CHECK_THROWS_AS(AccuracyRule("accuracy"), std::runtime_error);
+  CHECK_THROWS_AS(AccuracyRule("(?P<right>[0-9]+)"), std::runtime_error);
+  for (const std::string& name : measure::accuracy_groups())
+    CHECK_NOTHROW(AccuracyRule("(?P<" + name + ">x)" + (name == "of" ? "(?P<right>x)" : "") +
+                               (name == "right" ? "(?P<of>x)" : "")));
+}
+
+TEST_CASE("a learning curve goes on until the accuracy is reached, or as long as it may", "[command]") {
+  const test::TemporaryFolder folder;
+  const MutedOutput quiet;
+  const std::string script =
+      "echo accuracy 0.1; for epoch in 1 2 3 4 5; do echo step; sleep 0.02; echo step; sleep 0.02; "
+      "echo accuracy 0.$((epoch + 4)); echo accuracy 0.99; done";
+  const auto curve = [&](std::int64_t steps, std::optional<double> until, const char* name) {
+    const auto file = folder.path() / name;
+    CHECK(converse_with(script, steps, file, protocol::CurveRequest{.points_per_epoch = 1, .until = until}) == 0);
+    CHECK(events_in(file, "end").at(0)["status"] == "ok");
+    std::vector<std::pair<std::int64_t, double>> points;
+    for (const auto& event : events_in(file, "accuracy")) points.emplace_back(event["steps"], event["accuracy"]);
+    return points;
+  };
+  using Points = std::vector<std::pair<std::int64_t, double>>;
+  // What is said before a step, and again behind the same one, is no point.
+  CHECK(curve(1000, 0.7, "reached") == Points{{2, 0.5}, {4, 0.6}, {6, 0.7}});
+  CHECK(curve(4, 0.7, "given up") == Points{{2, 0.5}, {4, 0.6}});
+  CHECK(curve(1000, std::nullopt, "to its end") == Points{{2, 0.5}, {4, 0.6}, {6, 0.7}, {8, 0.8}, {10, 0.9}});
+  const auto silent = folder.path() / "silent";
+  CHECK(converse_with("echo step; echo step", 9, silent, protocol::CurveRequest{}) == 0);
+  CHECK(events_in(silent, "end").at(0)["status"] == "failed");
+  CHECK_THAT(events_in(silent, "end").at(0)["reason"].get<std::string>(), ContainsSubstring("how accurate"));
+}
+
 TEST_CASE("every group that campaign files may name is known to the worker, and no other", "[command]") {
   for (const std::string& name : measure::pattern_groups()) {
     CAPTURE(name);
@@ -129,7 +177,7 @@ TEST_CASE("examples counted by an epoch become the steps between two lines, and 
   const command::OutputSteps::Clock::time_point begin{};
   int second = 0;
   for (const char* seen : {"0", "640", "1280", "0", "1280", "1285"})
-    steps.take("Train Epoch: 1 [" + std::string(seen) + "/60000 (1%)]\tLoss: 2.3\n", begin + ++second * 1s);
+    steps.line("Train Epoch: 1 [" + std::string(seen) + "/60000 (1%)]\tLoss: 2.3", begin + ++second * 1s);
   CHECK(steps.steps() == 10 + 10 + 20);  // nothing from epoch to epoch, nothing for less than a batch
 }
 
@@ -140,15 +188,21 @@ TEST_CASE("lines in pieces become samples, the first ends the first step", "[com
   events.phase_begin("first_step");
   const LineRule rule("step (?P<step>[0-9]+)(?: loss (?P<loss>[0-9.]+|nan))?", 1);
   command::OutputSteps steps(rule, events);
-  const command::OutputSteps::Clock::time_point begin{};
-  steps.take("hello\nste", begin);
+  command::OutputSteps::Clock::time_point now{};
+  command::OutputLines lines;
+  const auto line = [&](std::string_view text) { steps.line(text, now); };
+  const auto take = [&](std::string_view output, std::chrono::seconds passed) {
+    now += passed;
+    lines.take(output, line);
+  };
+  take("hello\nste", 0s);
   CHECK(!steps.begun());
-  steps.take("p 10\n", begin + 1s);
+  take("p 10\n", 1s);
   CHECK(steps.begun());
-  steps.take("step 12 loss 0.5\rstep 1", begin + 2s);
-  steps.take("3\nstep 1\n", begin + 3s);  // another epoch's first: no sample
-  steps.take("step 2 loss nan", begin + 5s);
-  steps.finish(begin + 5s);
+  take("step 12 loss 0.5\rstep 1", 1s);
+  take("3\nstep 1\n", 1s);  // another epoch's first: no sample
+  take("step 2 loss nan", 2s);
+  lines.finish(line);
   CHECK(steps.steps() == 4);
   const auto samples = samples_in(file);
   REQUIRE(samples.size() == 3);

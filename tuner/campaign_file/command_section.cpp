@@ -47,34 +47,60 @@ void read_environment(Checks& checks, CommandTemplate& command) {
   }
 }
 
-void read_pattern(Checks& checks, CommandTemplate& command, const std::string& pattern) {
-  const char* pointer = "/worker/time/pattern";
+/// Whether it is one whose named groups are all `known`. Adds what is wrong to the problems.
+bool is_pattern(Checks& checks, const char* pointer, const std::string& pattern,
+                const std::vector<std::string>& known) {
   RE2::Options quiet;
   quiet.set_log_errors(false);
   const RE2 parsed(pattern, quiet);
   if (!parsed.ok()) {
     checks.add(pointer, fmt::format("found {}: {}", shown(Json(pattern)), parsed.error()),
                "a regular expression as RE2 has them");
-    return;
+    return false;
   }
   for (const auto& [name, index] : parsed.NamedCapturingGroups()) {
-    const auto& known = measure::pattern_groups();
     if (std::ranges::find(known, name) != known.end()) continue;
     checks.add(pointer, fmt::format("the pattern has a group '{}'", name), fmt::format("{}", fmt::join(known, ", ")),
                space::nearest(name, known));
   }
-  command.timing = Timing::Pattern;
-  command.pattern = pattern;
+  return true;
+}
+
+/// Its pattern needs a group that says how accurate it is.
+void read_accuracy(Checks& checks, const CommandTemplate& command) {
+  if (command.accuracy.empty()) return;
+  const char* pointer = "/worker/accuracy";
+  if (command.accuracy == measure::kAccuracySeen) {
+    if (command.timing != Timing::Steps)
+      checks.add(pointer, "the module in front of the command does not see it", "\"steps\" as 'time', or a pattern");
+    return;
+  }
+  if (!is_pattern(checks, pointer, command.accuracy, measure::accuracy_groups())) return;
+  RE2::Options quiet;
+  quiet.set_log_errors(false);
+  const RE2 parsed(command.accuracy, quiet);
+  const auto& groups = parsed.NamedCapturingGroups();
+  if (parsed.NumberOfCapturingGroups() == 0 || groups.contains("right") != groups.contains("of")) {
+    checks.add(pointer, "found " + shown(Json(command.accuracy)),
+               "a pattern with a group for the number, as 'accuracy: ([0-9.]+)', or with the groups 'right' and 'of'");
+  }
+  if (command.whole())
+    checks.add(pointer, "the process is timed as a whole", "a command whose steps are seen: 'time' is \"steps\"");
 }
 
 void read_time(Checks& checks, CommandTemplate& command) {
   const Json* time = checks.get("/worker", "time");
   if (time == nullptr) return;
   if (time->is_object()) {
-    if (const Json* pattern = checks.get("/worker/time", "pattern"))
-      read_pattern(checks, command, pattern->get<std::string>());
-    else
+    const Json* pattern = checks.get("/worker/time", "pattern");
+    if (pattern != nullptr) {
+      const std::string text = pattern->get<std::string>();
+      if (!is_pattern(checks, "/worker/time/pattern", text, measure::pattern_groups())) return;
+      command.timing = Timing::Pattern;
+      command.pattern = text;
+    } else {
       checks.add("/worker/time", "key 'pattern' is missing", std::string(kTimeAllowed));
+    }
   } else if (*time == "steps") {
     command.timing = Timing::Steps;
   } else if (*time != "process") {
@@ -131,7 +157,7 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
   const Json* words = checks.get("/worker", "template");
   if (words == nullptr) {
     if (checks.root().contains("/worker/template"_json_pointer)) return command;  // the schema has said what is wrong
-    for (const char* key : {"environment", "folder", "time", "levers", "files", "shared"}) {
+    for (const char* key : {"environment", "folder", "time", "accuracy", "levers", "files", "shared"}) {
       if (checks.get("/worker", key) == nullptr) continue;
       checks.add(pointer_to("/worker", key), fmt::format("'{}' without 'template'", key),
                  "it belongs to a command of your own, whose words stand in 'template'", {}, At::Key);
@@ -157,6 +183,7 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
     checks.add("/worker", read.error(),
                fmt::format("as '{}' writes it", command_text({"tune", "--write-campaign", "-", "--", "COMMAND"})));
   }
+  read_accuracy(checks, command);
   for (fs::path& path : command.shared) path = fs::absolute(home / path).lexically_normal();
   return command;
 }
@@ -182,16 +209,29 @@ space::Workload command_workload(Checks& checks, const CommandTemplate& command)
   return workload;
 }
 
+namespace {
+
+/// The time to an accuracy, of a command.
+void check_target(Checks& checks, const CommandTemplate& command) {
+  if (command.accuracy.empty()) {
+    checks.add("/objective/minimise", fmt::format("found {}", kTimeToAccuracy),
+               "time; or 'accuracy' in 'worker', a pattern that finds how accurate the command says it is");
+  }
+  if (!is_among("batch", written_parameters(checks.root()).names)) {
+    checks.add("/objective/minimise", fmt::format("found {}, without a parameter 'batch'", kTimeToAccuracy),
+               "a parameter 'batch' of the examples in a step, one value at least: epochs are counted by it");
+  }
+}
+
+}  // namespace
+
 void fit_to_command(Checks& checks, const CommandTemplate& command, space::Objective& objective,
                     VerifySettings& verify) {
   if (checks.get("/verify", "accuracy_epochs") != nullptr && verify.accuracy_epochs > 0) {
     checks.add("/verify/accuracy_epochs", fmt::format("found {}", verify.accuracy_epochs),
                "0: what a command of your own learns is not known here");
   }
-  if (objective.target) {
-    checks.add("/objective/minimise", "found " + objective.minimise,
-               "time: what a command of your own learns is not known here");
-  }
+  if (objective.target) check_target(checks, command);
   verify.accuracy_epochs = 0;
   verify.gate.on = false;
   verify.gate.learning = !command.levers.empty();

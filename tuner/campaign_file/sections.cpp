@@ -96,6 +96,8 @@ space::AccuracyTarget read_target(Checks& checks) {
     checks.add("/objective/default_epochs", fmt::format("found {:g}", target.default_epochs),
                fmt::format("at most {}, which is 'most_epochs'", target.most_epochs));
   }
+  // A command is evaluated when it says so: once an epoch, as a rule.
+  if (checks.root().contains("/worker/template"_json_pointer)) target.points_per_epoch = 1;
   if (const Json* names = checks.get("/objective", "learning_parameters"))
     target.learning_parameters = names->get<std::vector<std::string>>();
   else

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -54,6 +55,18 @@ std::int64_t run_steps_of(const CommandTemplate& command, const CampaignSpec& sp
   return in_turns ? std::max(steps, kPlenty * order.steps) : steps;
 }
 
+/// It trains as it would, by streams of random numbers that begin with the order's seed, until it is as accurate as
+/// wanted. A sample is a hundredth of an epoch: as many steps may be missing where it says how accurate it is.
+void plan_curve(const PreparedWorker& prepared, const RunOrder& order, measure::RunPlan& plan) {
+  constexpr double kSamples = 100;
+  const double epoch = measure::steps_per_epoch(prepared.schedule);
+  plan.environment["NOCTURNE_INJECT_LEARNING"] = (plan.folder / kLearningFile).string();
+  plan.environment["NOCTURNE_INJECT_LEARNING_MODE"] = "curve";
+  plan.environment["NOCTURNE_INJECT_SEED"] = std::to_string(order.seed);
+  plan.request.steps = std::llround(static_cast<double>(order.epochs) * epoch);
+  plan.request.steps_per_sample = std::max<std::int64_t>(1, std::llround(epoch / kSamples));
+}
+
 }  // namespace
 
 fs::path find_command_worker() {
@@ -65,6 +78,7 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
   std::vector<std::string> argv = {find_command_worker().string(), "--time", std::string(timing_word(command.timing))};
   if (command.timing == Timing::Pattern)
     argv.insert(argv.end(), {"--pattern", command.pattern, "--batch", std::to_string(batch)});
+  if (!command.accuracy.empty()) argv.insert(argv.end(), {"--accuracy", command.accuracy});
   argv.insert(argv.end(), {"--folder", command.folder.string()});
   const fs::path kernels = installation.source_root / "kernels";
   const bool steps = command.timing == Timing::Steps || command.timing == Timing::Detect;
@@ -135,8 +149,9 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
   }
   if (const auto variables = measure::fill_environment(command, configuration, run))
     for (const auto& [name, value] : *variables) plan.environment[name] = value;
-  plan.request.epochs = 0;
   plan.request.accuracy = false;
+  if (order.curve) return plan_curve(prepared, order, plan);
+  plan.request.epochs = 0;
   if (command.whole() || learns) {
     plan.request.steps = 1;
     plan.request.steps_per_sample = 1;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/own_command/utf8.hpp"
 
 namespace nocturne::tuner {
@@ -47,6 +48,7 @@ std::string text_that_is_none(const OwnCommand& command) {
   }
   if (sentence.empty()) sentence = told("--name", command.name);
   if (sentence.empty()) sentence = told("--pattern", command.pattern);
+  if (sentence.empty()) sentence = told("--accuracy", command.accuracy);
   if (sentence.empty()) sentence = told("the folder", command.folder.string());
   return sentence;
 }
@@ -154,6 +156,18 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
     parameters.push_back(std::move(parameter));
     levers[each.name] = measure::to_json(each.lever);
   }
+}
+
+/// The time of an epoch; or until the network is accurate enough, which depends on the levers that change what is
+/// learnt and, as far as anybody knows, on every option of its own.
+Json objective_of(const OwnCommand& command, const Json& levers) {
+  if (command.accuracy.empty()) return {{"epochs", Json::array({1})}};
+  Json learning = Json::array({"batch"});
+  for (const auto& [name, lever] : levers.items())
+    if (lever.value("changes", "") == measure::kChangesLearning && name != "batch") learning.push_back(name);
+  for (const Variation& variation : command.variations)
+    if (!variation.variable && variation.parameter() != "batch") learning.push_back(variation.parameter());
+  return {{"minimise", kTimeToAccuracy}, {"accuracy", command.target}, {"learning_parameters", std::move(learning)}};
 }
 
 /// Examples of an epoch, or steps where each is one.
@@ -290,11 +304,17 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
         "a batch size varies, so steps are not of equal work: --examples N says how many examples an epoch has");
   }
 
+  if (!command.accuracy.empty() && (own.whole() || (!names.contains("batch") && !command.batch))) {
+    return std::unexpected(
+        "the time to an accuracy needs the steps of the training and their batch size, which are not seen in this "
+        "command: a campaign file can name them ('nocturne schema campaign')");
+  }
+
   Json document = {
       {"campaign", command.name.empty() ? name_of_command(command.words) : command.name},
       {"description", "Made by 'nocturne tune -- COMMAND'"},
       {"worker", {{"template", words.result()}, {"folder", command.folder.string()}}},
-      {"objective", {{"epochs", Json::array({1})}}},
+      {"objective", objective_of(command, levers)},
       {"space",
        {{"parameters", std::move(parameters)},
         {"constraints",
@@ -307,6 +327,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     worker["time"] = {{"pattern", command.pattern}};
   else
     worker["time"] = command.timing == Timing::Process ? "process" : "steps";
+  if (!command.accuracy.empty()) worker["accuracy"] = command.accuracy;
   if (!levers.empty()) worker["levers"] = std::move(levers);
   if (command.files == measure::Files::Private) worker["files"] = "private";
   for (const auto& path : command.shared) worker["shared"].push_back(path.string());

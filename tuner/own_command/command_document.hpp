@@ -35,13 +35,16 @@ struct OwnCommand {
   std::vector<std::filesystem::path> shared;  ///< absolute
   measure::Timing timing = measure::Timing::Process;
   std::string pattern;                           ///< with Timing::Pattern
+  std::string accuracy = {};                     ///< a pattern: how accurate it says that it is; empty: not asked
+  double target = 0;                             ///< with `accuracy`: what is accurate enough, 0 to 1
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
   std::optional<std::int64_t> slice_steps;       ///< steps of a turn in a pair; empty: as usual
   std::optional<std::chrono::seconds> deadline;  ///< longest time of a run; empty: as usual
 };
 
 /// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command
-/// twice, a batch size that varies or a pattern that counts examples although nobody knows how many an epoch has.
+/// twice, a batch size that varies, a pattern that counts examples or an accuracy that is wanted, although nobody knows
+/// how many an epoch has.
 [[nodiscard]] std::expected<nlohmann::json, std::string> command_document(const OwnCommand& command);
 
 /// "train" for `python ./train.py --epochs 3`, "make" for `make train`.

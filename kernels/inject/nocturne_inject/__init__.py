@@ -19,7 +19,7 @@ import sys
 import time
 
 _FILES = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "tf_keras": "tensorflow",
-          "mxnet": "mxnet", "paddle": "paddle"}
+          "mxnet": "mxnet", "paddle": "paddle", "transformers.trainer": "evaluations"}
 
 
 def hide(error):

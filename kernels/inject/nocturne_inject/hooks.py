@@ -82,7 +82,7 @@ class Events(object):
         """`key` caused an event. Returns whether a step has ended."""
         recorder, undecided = self.recorder, self.periods.pattern is None
         ends = self.periods.event(key)
-        if self.session.learning:
+        if self.session.learning and self.session.learning.records:
             self.happened(loss, count)
         if not ends:
             return False

@@ -7,7 +7,7 @@ step's. train_on_batch counts as a loop of the script's own (tensorflow.py).
 
 import sys
 
-from . import levers
+from . import evaluations, levers
 from .hooks import Events, class_that_defines, hook
 
 ARGUMENTS = {"x": 1, "batch_size": 3, "callbacks": 6, "validation_split": 7}  # of fit, behind the model
@@ -139,6 +139,10 @@ class Counter(object):
 
     def on_epoch_begin(self, epoch, logs=None):
         self.before = None
+
+    def on_epoch_end(self, epoch, logs=None):
+        if evaluations.asked(self.fit.session):
+            self.fit.session.guarded(evaluations.told)(self.fit.session, logs, "val_")
 
     def on_train_batch_begin(self, batch, logs=None):
         if self.before is None:

@@ -79,6 +79,48 @@ class Case(unittest.TestCase):
         return [run.json()[key] for key in keys]
 
 
+class EvaluationTest(Case):
+    """What a framework evaluates by itself, as points of a learning curve."""
+
+    CURVE = {"NOCTURNE_INJECT_EVALUATIONS": "1", "NOCTURNE_INJECT_LEARNING": "learning.json",
+             "NOCTURNE_INJECT_LEARNING_MODE": "curve"}
+
+    def curve(self, beginning, script, **environment):
+        run = self.script(beginning, script, **dict(self.CURVE, **environment))
+        code, out, errors = run.run()
+        self.assertEqual(code, 0, errors)
+        return [(each["steps"], each["accuracy"]) for each in run.events("accuracy")], out
+
+    FIT = "model(100).fit(tf.Tensor(shape=(80, 4)), batch_size=20, epochs=4, validation_data=1)\nprint('trained')"
+    TRAINER = "import torch\nfrom transformers import Trainer\n"
+
+    def test_of_keras(self):
+        points, out = self.curve(KERAS, self.FIT)
+        self.assertEqual(points, [(4, 0.1), (8, 0.2), (12, 0.3), (16, 0.4)])
+        self.assertIn("trained", out)
+
+    def test_a_training_ends_where_it_is_as_accurate_as_wanted_or_may_take_no_more_steps(self):
+        for name, value in (("UNTIL", "0.2"), ("MOST", "7")):
+            points, out = self.curve(KERAS, self.FIT, **{"NOCTURNE_INJECT_" + name: value})
+            self.assertEqual(points, [(4, 0.1), (8, 0.2)], name)
+            self.assertNotIn("trained", out)
+
+    def test_of_a_trainer(self):
+        points, out = self.curve(self.TRAINER, "Trainer([0.3, 0.6, 0.8, 0.9]).train()\nprint('trained')",
+                                 NOCTURNE_INJECT_UNTIL="0.8")
+        self.assertEqual(points, [(2, 0.3), (4, 0.6), (6, 0.8)])
+        self.assertNotIn("trained", out)
+
+    def test_what_is_no_accuracy_is_no_point(self):
+        self.assertEqual(self.curve(KERAS, "model(100).fit(tf.Tensor(shape=(80, 4)), batch_size=20)")[0], [])
+        self.assertEqual(self.curve(self.TRAINER, "Trainer([float('nan'), 7.0]).train()")[0], [])
+
+    def test_nobody_asked(self):
+        points, out = self.curve(KERAS, self.FIT, NOCTURNE_INJECT_EVALUATIONS="", NOCTURNE_INJECT_UNTIL="0.1")
+        self.assertEqual(points, [])
+        self.assertIn("trained", out)
+
+
 class Fit(Case):
     def test_steps_losses_epochs_and_batch(self):
         run = self.script(KERAS, "model(30).fit(tf.Tensor(shape=(80, 4)), batch_size=8, epochs=3)\nprint('done')")

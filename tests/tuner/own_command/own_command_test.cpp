@@ -129,6 +129,23 @@ TEST_CASE("what cannot become a campaign is refused with a sentence", "[own_comm
   CHECK(spec_of(steps).workload.training_examples == 100);
 }
 
+TEST_CASE("the time to an accuracy is that of a command which says how accurate it is", "[own_command]") {
+  OwnCommand command = own({"t", "--batch=32"}, {"--batch=32,64", "--rate=1,2", "SOME_VARIABLE=a,b"});
+  command.timing = measure::Timing::Steps;
+  command.examples = 1000;
+  command.accuracy = "acc ([0-9.]+)";
+  command.target = 0.97;
+  const CampaignSpec spec = spec_of(command);
+  REQUIRE(spec.objective.target);
+  CHECK(spec.objective.target->accuracy == 0.97);
+  CHECK(spec.objective.target->points_per_epoch == 1);
+  CHECK(spec.objective.target->learning_parameters == Words{"batch", "rate"});
+  CHECK(spec.worker.own.accuracy == command.accuracy);
+  CHECK(measure::command_from_json(measure::to_json(spec.worker.own)).value() == spec.worker.own);
+  command.timing = measure::Timing::Process;
+  CHECK_THAT(command_document(command).error(), ContainsSubstring("steps of the training"));
+}
+
 TEST_CASE("a campaign is called after the script", "[own_command]") {
   CHECK(name_of_command({"python", "-u", "sub/train-it.py", "--x=1.py"}) == "train-it");
   CHECK(name_of_command({"./run it"}) == "run-it");
@@ -166,6 +183,19 @@ TEST_CASE("a template's places are checked where they stand", "[campaign_file]")
         "/objective/epochs");
   CHECK(only(R"({"template": ["./t", )" + uses + R"(]})", R"(, "verify": {"accuracy_epochs": 1})").pointer ==
         "/verify/accuracy_epochs");
+  const std::string target = R"(, "workload": {"training_examples": 9},
+                                  "objective": {"minimise": "time_to_accuracy", "accuracy": 0.9})";
+  const auto accurate = [&](const std::string& pattern) {
+    return R"({"template": ["./t", )" + uses + R"(], "time": "steps", "accuracy": ")" + pattern + "\"}";
+  };
+  CHECK(problems_of(accurate("acc ([0-9.]+)"), target).empty());
+  CHECK_THAT(only(accurate("acc"), target).allowed, ContainsSubstring("a group for the number"));
+  CHECK_THAT(only(accurate("(?P<right>x)"), target).allowed, ContainsSubstring("'right' and 'of'"));
+  CHECK(only(accurate("(?P<percnet>x)"), target).nearest == "percent");
+  CHECK_THAT(only(R"({"template": ["./t", )" + uses + R"(], "time": "steps"})", target).allowed,
+             ContainsSubstring("'accuracy' in 'worker'"));
+  CHECK_THAT(only(R"({"template": ["./t", )" + uses + R"x(], "accuracy": "([0-9])"})x").found,
+             ContainsSubstring("timed as a whole"));
 }
 
 TEST_CASE("a script that was edited is another program, and so is a build of the configuration's", "[own_command]") {

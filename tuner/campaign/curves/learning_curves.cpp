@@ -73,14 +73,13 @@ LearningCurves::Drawn LearningCurves::draw(const measure::NextCurve& next) {
   session_.observer.note(fmt::format("learning curve {}: {}, {} epochs at most", known_.curves + 1,
                                      values_text(set.values), next.most_epochs));
   // The deadline is for hangs: evaluations take their time, too.
-  const GateOrder order{
-      .configuration = set.configuration,
-      .run = {.purpose = space::Purpose::Gate,
-              .epochs = next.most_epochs,
-              .seed = session_.spec.run.seed + static_cast<std::uint64_t>(curve),
-              .deadline = std::max<std::chrono::nanoseconds>(session_.spec.run.deadline,
-                                                             forecast_of(4 * expected) + std::chrono::minutes(1)),
-              .curve = protocol::CurveRequest{.points_per_epoch = kPointsPerEpoch, .until = known_.accuracy}}};
+  const GateOrder order{.configuration = set.configuration,
+                        .run = {.purpose = space::Purpose::Gate,
+                                .epochs = next.most_epochs,
+                                .seed = session_.spec.run.seed + static_cast<std::uint64_t>(curve),
+                                .deadline = std::max<std::chrono::nanoseconds>(
+                                    session_.spec.run.deadline, forecast_of(4 * expected) + std::chrono::minutes(1)),
+                                .curve = curve_request(*session_.spec.objective.target, known_.accuracy)}};
   const auto answer = run_here(session_, order, *prepared, trial->id);
   if (answer.end != OrderEnd::Finished) return Drawn::Interrupted;
   if (answer.run.run.outcome == space::Outcome::Ok && !answer.run.run.curve.empty()) return Drawn::Stored;
@@ -118,10 +117,11 @@ void LearningCurves::say_what_is_known() const {
   if (!known_.accuracy || known_.curves == 0) return;
   const measure::EpochsToTarget& usual = known_.standings.front().epochs;
   const std::string sentence = fmt::format(
-      "{} learning curves took {:.0f} s: the default needs {:.2g} epochs ({:.2g} to {:.2g}) until {:.2f} % of the test "
+      "{} learning curve{} took {:.0f} s: the default needs {:.2g} epochs ({:.2g} to {:.2g}) until {:.2f} % of the "
+      "test "
       "set are right",
-      known_.curves, std::chrono::duration<double>(known_.spent).count(), usual.mean, usual.low, usual.high,
-      100 * *known_.accuracy);
+      known_.curves, known_.curves == 1 ? "" : "s", std::chrono::duration<double>(known_.spent).count(), usual.mean,
+      usual.low, usual.high, 100 * *known_.accuracy);
   session_.observer.note(sentence);
   session_.store.try_append_event(
       {.campaign = session_.campaign, .time_unix_ns = 0, .level = db::Level::Info, .what = sentence});

@@ -74,7 +74,7 @@ const measure::LearningStanding& StoredCurves::standing_of(const space::Configur
 }
 
 measure::CurvePolicy curve_policy(const space::AccuracyTarget& target) {
-  return {.points_per_epoch = static_cast<double>(kPointsPerEpoch), .most_epochs = target.most_epochs};
+  return {.points_per_epoch = static_cast<double>(target.points_per_epoch), .most_epochs = target.most_epochs};
 }
 
 std::optional<double> steps_of_epoch(const space::Workload& workload, const space::Configuration& configuration) {
@@ -86,6 +86,10 @@ measure::EpochTimes epoch_times(const space::Trial& trial, double steps, double 
   const space::Parts epoch = space::per_training(*trial.parts, steps, 1);
   const double seconds = space::total_time(epoch, 1) - space::startup_time(epoch);
   return {.startup = space::startup_time(epoch), .epoch = std::max(seconds, 1e-9), .log_sd = process_sd};
+}
+
+protocol::CurveRequest curve_request(const space::AccuracyTarget& target, std::optional<double> until) {
+  return {.points_per_epoch = target.points_per_epoch, .until = until};
 }
 
 StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, const space::Space& space,

@@ -12,6 +12,7 @@
 
 #include "db/store.hpp"
 #include "measure/accuracy/curve_race.hpp"
+#include "measure/protocol/request.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
 #include "tuner/campaign/curves/learning_sets.hpp"
@@ -19,8 +20,6 @@
 
 namespace nocturne::tuner {
 
-/// Evaluations an epoch: MNIST needs one to three epochs, so that whole ones would say nothing.
-inline constexpr std::int64_t kPointsPerEpoch = 4;
 /// Curves of the default that say what it reaches, where the target is that.
 inline constexpr std::size_t kTargetCurves = 3;
 
@@ -40,6 +39,8 @@ struct StoredCurves {
 };
 
 [[nodiscard]] measure::CurvePolicy curve_policy(const space::AccuracyTarget& target);
+/// What a worker is asked for; `until`: empty where the curve goes on.
+[[nodiscard]] protocol::CurveRequest curve_request(const space::AccuracyTarget& target, std::optional<double> until);
 
 /// `process_sd`: of the machine, as RunSettings has it.
 [[nodiscard]] StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, const space::Space& space,

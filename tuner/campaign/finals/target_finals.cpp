@@ -125,14 +125,13 @@ std::optional<db::RunRecord> TargetFinals::train(const db::StoredTrial& trial, s
   if (!prepared) return std::nullopt;
   const std::int64_t epochs = session_.spec.objective.target->most_epochs;
   const double expected = space::total_time(*trial.trial.parts, 1);
-  const GateOrder order{
-      .configuration = trial.trial.configuration,
-      .run = {.purpose = space::Purpose::Verify,
-              .epochs = epochs,
-              .seed = session_.spec.run.seed + kFreshSeeds + static_cast<std::uint64_t>(index),
-              .deadline = std::max<std::chrono::nanoseconds>(session_.spec.run.deadline,
-                                                             forecast_of(10 * expected) + std::chrono::minutes(1)),
-              .curve = protocol::CurveRequest{.points_per_epoch = kPointsPerEpoch, .until = curves_.known().accuracy}}};
+  const GateOrder order{.configuration = trial.trial.configuration,
+                        .run = {.purpose = space::Purpose::Verify,
+                                .epochs = epochs,
+                                .seed = session_.spec.run.seed + kFreshSeeds + static_cast<std::uint64_t>(index),
+                                .deadline = std::max<std::chrono::nanoseconds>(
+                                    session_.spec.run.deadline, forecast_of(10 * expected) + std::chrono::minutes(1)),
+                                .curve = curve_request(*session_.spec.objective.target, curves_.known().accuracy)}};
   auto answer = carry_out(order, *prepared, session_.workplace(), [](const db::RunRecord&) {});
   if (answer.end != OrderEnd::Finished) return std::nullopt;
   return std::move(answer.run);

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "measure/gate/loss_band.hpp"
 #include "measure/run/command_template.hpp"
@@ -207,13 +208,31 @@ void print_step_share(std::ostream& out, const tuner::Answer& answer) {
   out << fmt::format("A step    {}\n", text);
 }
 
+/// What is changed on purpose in what an epoch teaches, where only the time of an epoch is minimised. Empty: nothing.
+std::string taught_otherwise(const tuner::Answer& answer) {
+  std::vector<std::string> names;
+  const auto levers = own_command(answer).levers;
+  for (const tuner::Change& change : answer.changes) {
+    const auto lever = levers.find(change.parameter);
+    if (lever != levers.end() && lever->second.changes == measure::kChangesLearning) names.push_back(change.parameter);
+  }
+  if (answer.target || names.empty()) return {};
+  return fmt::format(
+      "what {} {} to an epoch's learning is not judged: tune with --accuracy REGEX --target X for the time until it is "
+      "as accurate as you want",
+      fmt::join(names, " and "), names.size() == 1 ? "does" : "do");
+}
+
 /// Whether a changed script learns as it does unchanged.
 void print_judged_learning(const Context& context, const tuner::Answer& answer) {
-  if (!answer.learning) return;
-  const bool same = answer.learning->learning == measure::Learning::Same;
-  print_line(context, "Learning",
-             (same ? "as the script unchanged: " : "not judged, compare it before you deploy: ") +
-                 one_line(answer.learning->sentence));
+  std::vector<std::string> sentences;
+  if (answer.learning) {
+    const bool same = answer.learning->learning == measure::Learning::Same;
+    sentences.push_back((same ? "as the script unchanged: " : "not judged, compare it before you deploy: ") +
+                        one_line(answer.learning->sentence));
+  }
+  if (std::string otherwise = taught_otherwise(answer); !otherwise.empty()) sentences.push_back(std::move(otherwise));
+  if (!sentences.empty()) print_line(context, "Learning", fmt::format("{}", fmt::join(sentences, "; ")));
 }
 
 /// The best's accuracy against the default's. Empty: one of them is not known, or they are the same trial.
@@ -255,12 +274,21 @@ nlohmann::json judged_learning_json(const tuner::Answer& answer) {
   return {{"verdict", measure::to_text(answer.learning->learning)}, {"why", answer.learning->sentence}};
 }
 
+nlohmann::json next_hour_json(const std::optional<tuner::NextHour>& hour) {
+  if (!hour) return nullptr;
+  return {{"pairs", hour->pairs}, {"resolution_percent", hour->resolution_percent}};
+}
+
 void print_price(const Context& context, const tuner::Price& price) {
   std::string text = fmt::format("{} processes for the search", price.search);
   for (const auto& [count, what] : {std::pair{price.choice, "to choose"},
                                     {price.verdict, "for the gain"},
                                     {price.gate, "to see whether they train rightly"}}) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
+  }
+  if (price.next_hour) {
+    text += fmt::format("; another hour of pairs ({}) would tell a gain of {:.2g} %", price.next_hour->pairs,
+                        price.next_hour->resolution_percent);
   }
   print_line(context, "Price", text);
 }
@@ -411,7 +439,8 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
        {{"search", answer.price.search},
         {"choice", answer.price.choice},
         {"verdict", answer.price.verdict},
-        {"gate", answer.price.gate}}}};
+        {"gate", answer.price.gate},
+        {"next_hour", next_hour_json(answer.price.next_hour)}}}};
   if (answer.verdict) {
     json["gain"] = {{"verdict", answer.verdict->verdict},
                     {"percent", tuner::gain_percent(answer.verdict->log_ratio_mean)},

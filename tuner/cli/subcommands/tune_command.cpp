@@ -206,8 +206,8 @@ tuner::OwnCommand own_command(const CommandOptions& options, const Context& cont
 }  // namespace
 
 bool CommandOptions::any() const {
-  return !name.empty() || !vary.empty() || examples || !time.empty() || !pattern.empty() || !write_campaign.empty() ||
-         !allow.empty() || !share.empty() || in_place || writes_outside;
+  return !name.empty() || !vary.empty() || examples || !time.empty() || !pattern.empty() || !accuracy.empty() ||
+         target || !write_campaign.empty() || !allow.empty() || !share.empty() || in_place || writes_outside;
 }
 
 void add_command(CLI::App& subcommand, CommandOptions& options) {
@@ -226,6 +226,16 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
             "Find its steps in what it prints (worker.time.pattern of 'schema campaign')")
       ->excludes(time)
       ->group(own);
+  auto* target =
+      add_value(subcommand, "--target", options.target, "X",
+                "With --accuracy: how accurate is accurate enough, above 0 and below 1", number_within(0.0001, 0.9999))
+          ->group(own);
+  auto* accuracy = add_value(subcommand, "--accuracy", options.accuracy, "REGEX|seen",
+                             "Tune the time until it is as accurate as --target says: a pattern finds that in what it "
+                             "prints, or seen: Keras or a Trainer evaluates it (worker.accuracy of 'schema campaign')")
+                       ->needs(target)
+                       ->group(own);
+  target->needs(accuracy);
   add_value(subcommand, "--allow", options.allow, "batch",
             "batch: try larger batches too, which changes what is learnt")
       ->check(CLI::IsMember({"batch"}).description(""))
@@ -264,15 +274,23 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
     }
     return parsed(context, *document, command.folder, facts);
   };
+  // Before the command has run once nothing is known of its epochs, by which an accuracy is counted.
+  const auto aim = [&] {
+    command.accuracy = options.accuracy;
+    command.target = options.target.value_or(0);
+  };
   if (!options.pattern.empty()) {
+    aim();
     command.timing = Timing::Pattern;
     return made();
   }
   if (!options.time.empty()) {
+    aim();
     command.timing = options.time == "steps" ? Timing::Steps : Timing::Process;
     return made();
   }
   const auto first = made();
+  aim();
   if (const auto known = known_campaign(context, first.document)) {
     use_known(*known, command);
     return made(*known);

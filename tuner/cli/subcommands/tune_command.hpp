@@ -23,6 +23,8 @@ struct CommandOptions {
   std::optional<std::int64_t> examples;
   std::string time;                ///< empty: find out
   std::string pattern;             ///< instead
+  std::string accuracy;            ///< a pattern: how accurate it is; empty: not asked
+  std::optional<double> target;    ///< with it: accurate enough, 0 to 1
   std::string write_campaign;      ///< file, or "-"
   std::vector<std::string> allow;  ///< "batch": what is learnt may change with it
   std::vector<std::string> share;  ///< folders in which the command writes for real

@@ -9,6 +9,8 @@ which one does.
 Mode run: everything is on, and the given seed begins the random streams at the import, and before the first forward pass
 or batch, whatever the script did in between. NOCTURNE_STEPS_LIMIT steps, the first one included, then the process ends.
 
+Mode curve: as run, but nothing is recorded and nothing ends it: somebody reads how accurate the script says that it is.
+
     pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is random in a framework, and which tensors a step moves
 """
 
@@ -33,6 +35,7 @@ class Learning(object):
         self.session = session
         self.path = environment["NOCTURNE_INJECT_LEARNING"]
         self.mode = environment.get("NOCTURNE_INJECT_LEARNING_MODE", "start")
+        self.records = self.mode != "curve"
         self.first_seed = int(environment.get("NOCTURNE_INJECT_SEED", 1))
         self.limit = STEPS if self.mode == "start" else int(environment.get("NOCTURNE_STEPS_LIMIT") or 130)
         self.seeded = False

@@ -115,14 +115,16 @@ class Model(object):
                 for _ in range(begin, end):
                     function()
                 self.each(callbacks, "on_train_batch_end", end - 1)
+            logs = {"loss": 0.5, "accuracy": 0.99}
             if validation_data is not None:
                 self.evaluate(validation_data)
-            self.each(callbacks, "on_epoch_end", epoch)
+                logs.update(val_loss=0.5, val_sparse_categorical_accuracy=(epoch + 1) / 10)
+            self.each(callbacks, "on_epoch_end", epoch, logs)
 
     @staticmethod
-    def each(callbacks, name, number):
+    def each(callbacks, name, number, logs=None):
         for callback in callbacks or []:
-            getattr(callback, name)(number, {})
+            getattr(callback, name)(number, logs or {})
 
     def evaluate(self, x):
         tf.clock.spend(100.0)
