@@ -101,6 +101,7 @@ struct TrialReservation {
   space::Configuration configuration{};
   space::Fidelity fidelity{};
   std::string key{};  ///< hash of workload, configuration, fidelity and the fingerprint's fields that must match
+  std::int64_t reserved_unix_ns = 0;  ///< when it was begun; 0 when stored: now
 };
 
 /// A run with the fingerprint under which it was made: its hash, of a fingerprint already stored, or empty.

@@ -26,6 +26,10 @@ std::int64_t now_unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
+std::int64_t or_now(std::int64_t time_unix_ns) {
+  return time_unix_ns == 0 ? now_unix_ns() : time_unix_ns;
+}
+
 nlohmann::json parse_json(const std::string& text) {
   if (space::is_nested_too_deep(text)) throw TamperedRow("its JSON is nested deeper than any of ours");
   return nlohmann::json::parse(text);

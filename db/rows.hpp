@@ -128,6 +128,7 @@ template <typename T, typename... Values>
 }
 
 [[nodiscard]] std::int64_t now_unix_ns();
+[[nodiscard]] std::int64_t or_now(std::int64_t time_unix_ns);  ///< 0: now
 
 /// As stored: bytes that are no UTF-8 (from a program's output) are replaced, since JSON has no place for them.
 [[nodiscard]] std::string json_text(const nlohmann::json& document);

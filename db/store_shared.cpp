@@ -34,10 +34,6 @@ Level level_from_text(std::string_view text) {
   return text == "error" ? Level::Error : text == "warning" ? Level::Warning : Level::Info;
 }
 
-std::int64_t or_now(std::int64_t time_unix_ns) {
-  return time_unix_ns == 0 ? now_unix_ns() : time_unix_ns;
-}
-
 }  // namespace
 
 void insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint) {

@@ -149,7 +149,7 @@ TrialId write_reservation(SQLite::Database& database, const std::string& owner_t
             "INSERT INTO trials (campaign_id, number, configuration_id, fidelity_steps, trial_key, state, reserved_by,"
             " reserved_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, 'reserved', (SELECT id FROM owners WHERE token = ?6), ?7)",
             campaign, reservation.number, configuration, reservation.fidelity.steps, reservation.key, owner_token,
-            now_unix_ns());
+            or_now(reservation.reserved_unix_ns));
     return database.getLastInsertRowid();
   }
   TrialId id = 0;
@@ -169,7 +169,7 @@ TrialId write_reservation(SQLite::Database& database, const std::string& owner_t
       database,
       "UPDATE trials SET trial_key = ?2, reserved_by = (SELECT id FROM owners WHERE token = ?3), reserved_unix_ns = ?4"
       " WHERE id = ?1",
-      id, reservation.key, owner_token, now_unix_ns());
+      id, reservation.key, owner_token, or_now(reservation.reserved_unix_ns));
   return id;
 }
 

@@ -37,7 +37,9 @@ struct KeptCommand {
   char* const* environment = nullptr;
   const char* folder = nullptr;     ///< working directory; null: as it is
   const cpu_set_t* cpus = nullptr;  ///< null: as they are
-  int output = -1;                  ///< its stdout and stderr
+  int input = -1;                   ///< its stdin; -1: there is nothing to read
+  int output = -1, errors = -1;     ///< its stdout, its stderr
+  int polite_ms = 0;                ///< between SIGTERM and the end of all that it started
 };
 
 /// How it ended, as the keeper saw it. Nothing is said where the keeper was told to end it, or was killed itself.
@@ -64,10 +66,9 @@ constexpr int kPatienceMs = 12'000;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   // A compiler or installer that asks a question gets an end of file, not the user's terminal.
-  const int null = open("/dev/null", O_RDONLY);
-  dup2(null, STDIN_FILENO);
+  dup2(command.input >= 0 ? command.input : open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(command.output, STDOUT_FILENO);
-  dup2(command.output, STDERR_FILENO);
+  dup2(command.errors, STDERR_FILENO);
   if (command.cpus != nullptr) sched_setaffinity(0, sizeof *command.cpus, command.cpus);  // a cpuset may forbid it
   if (command.folder == nullptr || chdir(command.folder) == 0)
     execve(command.argv[0], command.argv, command.environment);
@@ -93,6 +94,18 @@ void kill_children() {
     }
     if (pid > 0) kill(pid, SIGKILL);
     pid = 0;
+  }
+}
+
+// Until it ends by itself or the time is over.
+void ask_to_end(pid_t child, int polite_ms) {
+  if (polite_ms <= 0) return;
+  kill(child, SIGTERM);
+  for (long waited = 0; waited < polite_ms; waited += kRound.tv_nsec / 1'000'000) {
+    pid_t reaped = 0;
+    while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0)
+      if (reaped == child) return;
+    nanosleep(&kRound, nullptr);
   }
 }
 
@@ -138,6 +151,7 @@ void close_all_but(int kept) {
   close_all_but(report);
   for (bool ended = child < 0; !ended;) {
     if (sigwaitinfo(&awaited, nullptr) == SIGTERM) {
+      ask_to_end(child, command.polite_ms);
       end_all(child);
       _exit(0);
     }
@@ -176,6 +190,7 @@ void end_keeper(pid_t keeper, int handle) {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStopLatency{100};
+constexpr std::chrono::milliseconds kMostPolite{10'000};  // less than the keeper has (kPatienceMs)
 constexpr std::size_t kMostOutput = 16u << 20;
 
 /// What would make two equal builds differ without being in the key, or replace the compiler behind our back.
@@ -201,11 +216,11 @@ bool matches(std::string_view pattern, std::string_view name) {
 std::vector<std::string> clean_environment(const Command& command) {
   std::vector<std::string> result;
   // Messages are searched for English words.
-  if (!command.variables.contains("LC_ALL")) result.emplace_back("LC_ALL=C");
+  if (!command.whole_environment && !command.variables.contains("LC_ALL")) result.emplace_back("LC_ALL=C");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string_view name = text.substr(0, text.find('='));
-    const bool removed = std::ranges::find(kRemoved, name) != kRemoved.end() ||
+    const bool removed = (!command.whole_environment && std::ranges::find(kRemoved, name) != kRemoved.end()) ||
                          std::ranges::any_of(command.unset, [name](const auto& u) { return matches(u, name); });
     if (!removed && !command.variables.contains(std::string(name))) result.emplace_back(text);
   }
@@ -251,7 +266,27 @@ CommandResult wait_for(pid_t keeper, int handle, int report, Clock::time_point d
   }
 }
 
+/// A descriptor that closes itself; -1: the name is empty, or errno says why.
+class File {
+ public:
+  File(const std::filesystem::path& name, int flags)
+      : descriptor_(name.empty() ? -1 : open(name.c_str(), flags | O_CLOEXEC, 0644)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
 CommandResult run_into(const Command& command, int output, Clock::time_point deadline, const std::stop_token& stop) {
+  const File input(command.input, O_RDONLY);
+  if (input.descriptor() < 0 && !command.input.empty()) return {CommandEnd::NotStarted, errno};
+  const File errors(command.errors, O_WRONLY | O_CREAT | O_APPEND);
+  if (errors.descriptor() < 0 && !command.errors.empty()) return {CommandEnd::NotStarted, errno};
   std::vector<std::string> arguments = command.argv;
   std::vector<std::string> variables = clean_environment(command);
   const std::vector<char*> argv = pointers(arguments);
@@ -266,7 +301,10 @@ CommandResult run_into(const Command& command, int output, Clock::time_point dea
                                      .environment = environment.data(),
                                      .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
                                      .cpus = command.cpus.empty() ? nullptr : &cpus,
-                                     .output = output},
+                                     .input = input.descriptor(),
+                                     .output = output,
+                                     .errors = errors.descriptor() < 0 ? output : errors.descriptor(),
+                                     .polite_ms = static_cast<int>(std::min(command.polite, kMostPolite).count())},
                                     report[1]);
   CommandResult result{CommandEnd::NotStarted, errno};
   // With our own copy open the pipe would never end, and a keeper that was killed could not be told from a silent one.
@@ -306,11 +344,9 @@ std::string to_text(const CommandResult& result) {
 
 CommandResult run_command(const Command& command, const std::filesystem::path& output, Clock::time_point deadline,
                           const std::stop_token& stop) {
-  const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) return {CommandEnd::NotStarted, errno};
-  const CommandResult result = run_into(command, file, deadline, stop);
-  close(file);
-  return result;
+  const File file(output, O_WRONLY | O_CREAT | O_APPEND);
+  if (file.descriptor() < 0) return {CommandEnd::NotStarted, errno};
+  return run_into(command, file.descriptor(), deadline, stop);
 }
 
 std::expected<std::string, std::string> command_output(const Command& command, Clock::time_point deadline,

@@ -94,6 +94,8 @@ bool has_isa(const MachineFacts& facts, std::string_view name) {
 void read_system(const fs::path& root, MachineFacts& facts) {
   facts.kernel = first_line(root / "proc/sys/kernel/osrelease");
   facts.hostname = first_line(root / "proc/sys/kernel/hostname");
+  // Under Slurm the name that its administrator knows; two nodes may even share a host.
+  if (const char* node = std::getenv("SLURMD_NODENAME"); node != nullptr && *node != '\0') facts.hostname = node;
   facts.governor = first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   facts.boost = boost_of(root);
   facts.transparent_huge_pages = chosen_of(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled"));

@@ -117,41 +117,113 @@ class CalibrationChecker {
 
 using Run = std::expected<RunTrace, std::string>;
 
+/// What an evaluation takes, in milliseconds: what it cost its author, else the objective itself.
+double duration_of(const RecordedSpace& recorded, RecordedSpace::Place place) {
+  const Rows& rows = recorded.rows();
+  if (!rows.cost_ms.empty() && rows.cost_ms[place.row] > 0) return rows.cost_ms[place.row];
+  const double objective = rows.objectives[place.row];
+  return objective > 0 ? objective : recorded.ordered()[recorded.ordered().size() / 2];  // it failed: as long as others
+}
+
+class OneRun {
+ public:
+  OneRun(const RecordedSpace& recorded, const std::string& name, const ReplayOptions& options, std::uint64_t seed,
+         Strategy& strategy, RunTrace& trace)
+      : recorded_(recorded),
+        name_(name),
+        options_(options),
+        strategy_(strategy),
+        trace_(trace),
+        checker_(recorded, options, seed, strategy) {}
+
+  std::expected<void, std::string> run() {
+    for (;;) {
+      while (may_ask())
+        if (auto asked = ask(); !asked) return asked;
+      if (flights_.empty()) return {};
+      tell_first();
+    }
+  }
+
+ private:
+  struct Flight {
+    ReplayedTrial outcome;
+    bool is_new = true;
+    double ends = 0;
+  };
+
+  [[nodiscard]] bool may_ask() const {
+    return !exhausted_ && flights_.size() < options_.slots && seen_.size() < options_.evaluations &&
+           repetitions_ < kRepetitions;
+  }
+
+  std::expected<void, std::string> ask() {
+    const auto begun = thread_seconds();
+    if (options_.slots > 1) {
+      std::vector<space::Configuration> pending;
+      for (const Flight& each : flights_) pending.push_back(each.outcome.told.configuration);
+      strategy_.mark_pending(pending);
+    }
+    auto proposals = strategy_.ask(1);
+    trace_.cpu_seconds += thread_seconds() - begun;
+    exhausted_ = proposals.empty();
+    if (exhausted_) return {};
+    auto& configuration = proposals.front().configuration;
+    const auto place = recorded_.find(configuration);
+    if (!place) {
+      return std::unexpected(fmt::format("strategy '{}' proposed what is not in the space '{}' (seed {}): {}", name_,
+                                         recorded_.name(), trace_.seed, configuration.canonical()));
+    }
+    Flight flight{.outcome = evaluate(recorded_, *place, options_.disturbance, trace_.seed)};
+    flight.outcome.told.number = static_cast<std::int64_t>(seen_.size());
+    flight.outcome.told.configuration = std::move(configuration);
+    flight.is_new = seen_.insert(key_of(*place)).second;
+    repetitions_ = flight.is_new ? 0 : repetitions_ + 1;
+    // A repetition is answered from memory, as a campaign would, and costs no evaluation.
+    flight.ends = now_ + (flight.is_new ? duration_of(recorded_, *place) : 0);
+    flights_.push_back(std::move(flight));
+    return {};
+  }
+
+  void tell_first() {
+    const auto first = std::ranges::min_element(flights_, {}, &Flight::ends);
+    const Flight flight = std::move(*first);
+    flights_.erase(first);
+    now_ = flight.ends;
+    // Rated by the true value, whatever it was told.
+    if (flight.is_new) {
+      trace_.values.push_back(flight.outcome.truth);
+      trace_.ended.push_back(now_);
+      checker_.heard(flight.outcome.told);
+    }
+    const auto begun = thread_seconds();
+    strategy_.tell(std::span(&flight.outcome.told, 1));
+    trace_.cpu_seconds += thread_seconds() - begun;
+    if (flight.is_new) checker_.check(trace_, seen_);
+  }
+
+  const RecordedSpace& recorded_;
+  const std::string& name_;
+  const ReplayOptions& options_;
+  Strategy& strategy_;
+  RunTrace& trace_;
+  CalibrationChecker checker_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::vector<Flight> flights_;
+  std::size_t repetitions_ = 0;
+  bool exhausted_ = false;
+  double now_ = 0;
+};
+
 Run run_once(const RecordedSpace& recorded, const std::string& name, const ReplayOptions& options, std::uint64_t seed) {
   RunTrace trace{.seed = seed, .values = {}, .cpu_seconds = 0};
   auto history = options.history ? options.history(recorded, seed) : std::vector<History>();
-  auto begun = thread_seconds();
+  const auto begun = thread_seconds();
   const auto made = make_strategy(name, recorded.space(), {.seed = seed, .history = std::move(history)});
   if (!made) return std::unexpected(made.error());
-  auto& strategy = **made;
   trace.cpu_seconds += thread_seconds() - begun;
-  std::unordered_set<std::uint64_t> seen;
-  CalibrationChecker checker(recorded, options, seed, strategy);
-  for (std::size_t repetitions = 0; trace.values.size() < options.evaluations && repetitions < kRepetitions;) {
-    begun = thread_seconds();
-    auto proposals = strategy.ask(1);
-    trace.cpu_seconds += thread_seconds() - begun;
-    if (proposals.empty()) break;
-    auto& configuration = proposals.front().configuration;
-    const auto place = recorded.find(configuration);
-    if (!place) {
-      return std::unexpected(fmt::format("strategy '{}' proposed what is not in the space '{}' (seed {}): {}", name,
-                                         recorded.name(), seed, configuration.canonical()));
-    }
-    auto outcome = evaluate(recorded, *place, options.disturbance, seed);
-    outcome.told.number = static_cast<std::int64_t>(trace.values.size());
-    outcome.told.configuration = std::move(configuration);
-    const bool is_new = seen.insert(key_of(*place)).second;
-    repetitions = is_new ? 0 : repetitions + 1;
-    // Rated by the true value, whatever it was told. A repetition is answered from memory, as a campaign would, and
-    // costs no evaluation.
-    if (is_new) trace.values.push_back(outcome.truth);
-    if (is_new) checker.heard(outcome.told);
-    begun = thread_seconds();
-    strategy.tell(std::span(&outcome.told, 1));
-    trace.cpu_seconds += thread_seconds() - begun;
-    if (is_new) checker.check(trace, seen);
-  }
+  if (auto done = OneRun(recorded, name, options, seed, **made, trace).run(); !done)
+    return std::unexpected(done.error());
   return trace;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Runs strategies on recorded spaces: asked one by one, told what the record says.
+/// Runs strategies on recorded spaces: asked one by one, told what the record says. With several slots so many
+/// evaluations are under way at once, and the one that ends first by its recorded cost is told first.
 ///
 /// Each run starts from nothing: the default configuration is not told first. What counts is the number of distinct
 /// configurations: asking again for one that was told costs nothing and is told again.
@@ -40,6 +41,7 @@ struct ReplayOptions {
   std::size_t repeats = 20;       ///< runs a space and strategy, with seeds seed, seed + 1, …
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: one a core. The results do not depend on it
+  std::size_t slots = 1;    ///< evaluations under way at once, at least 1
   Disturbance disturbance{};
   HistoryOf history{};       ///< what each run is given as a prior; empty: nothing
   bool calibration = false;  ///< at kBudgets, check the calibration of `auto`; takes half as long again
@@ -49,6 +51,7 @@ struct ReplayOptions {
 struct RunTrace {
   std::uint64_t seed = 0;
   std::vector<double> values;                   ///< true objectives in the order of first evaluation; NaN: failed
+  std::vector<double> ended{};                  ///< when each was known, from the run's begin, in recorded milliseconds
   double cpu_seconds = 0;                       ///< CPU time of the thread in ask() and tell()
   std::vector<CalibrationCheck> calibration{};  ///< one for each budget, if asked for and possible
 };

@@ -6,11 +6,10 @@ The frameworks are small programs in Python; what each costs is known beforehand
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 
 from frameworks_test import Tree, campaign
-from job_script_test import NEEDED, Slurm
+from slurm import Slurm, can_run_slurm
 from workspace import Workspace
 
 COSTS = {"tensorflow-2.1": 400, "tensorflow-2.21": 200, "pytorch-2.15": 100}
@@ -30,10 +29,6 @@ def answer(place, tree, document, check=0):
     file = place.write(document, "job.json")
     return json.loads(place.run("request", file, "--json", "--write", place.folder / "answer", env=tree.variables,
                                 check=check).stdout)
-
-
-def can_run_slurm():
-    return os.geteuid() == 0 and all(map(shutil.which, NEEDED))
 
 
 def runs_ranks(place, tree):

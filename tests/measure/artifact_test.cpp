@@ -16,6 +16,7 @@
 #include "measure/artifact/compiler.hpp"
 #include "measure/artifact/plan.hpp"
 #include "measure/artifact/process.hpp"
+#include "space/file_contents.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 // Builds real programs with the compiler of this machine, small ones.
@@ -392,6 +393,50 @@ TEST_CASE("a killed tuner leaves nothing of a build behind, in whatever session 
     CAPTURE(name);
     CHECK(dies_soon(workshop / name));
   }
+}
+
+TEST_CASE("a command that is to be ended politely hears of it first", "[artifact]") {
+  const Workshop workshop;
+  const std::string ready = (workshop / "ready").string();
+  std::stop_source source;
+  std::jthread stopper([&] {
+    while (!fs::exists(ready)) std::this_thread::yield();
+    source.request_stop();
+  });
+  const std::string script = "trap 'echo heard; exit 4' TERM; : > " + ready + "; while :; do :; done";
+  const auto result = run_command({.argv = {"/bin/sh", "-c", script}, .polite = std::chrono::seconds(10)},
+                                  workshop / "said", Clock::now() + std::chrono::minutes(5), source.get_token());
+  CHECK(result.end == CommandEnd::Stopped);
+  CHECK(space::read_file(workshop / "said") == "heard\n");
+}
+
+TEST_CASE("one that is deaf to that is killed with all it started", "[artifact]") {
+  const Workshop workshop;
+  std::stop_source source;
+  std::jthread stopper([&] {
+    while (!is_alive(workshop / "child")) std::this_thread::yield();
+    source.request_stop();
+  });
+  const std::string script = "trap '' TERM; sleep 600 & echo $! > " + (workshop / "child").string() + "; wait";
+  (void)run_command({.argv = {"/bin/sh", "-c", script}, .polite = std::chrono::milliseconds(50)}, workshop / "said",
+                    Clock::now() + std::chrono::minutes(5), source.get_token());
+  CHECK(dies_soon(workshop / "child"));
+}
+
+TEST_CASE("a command reads what it is given, and its complaints go elsewhere", "[artifact]") {
+  const Workshop workshop;
+  std::ofstream(workshop / "given") << "order";
+  const auto result = run_command({.argv = {"/bin/sh", "-c", "cat; echo complaint >&2; echo $LC_ALL$KEPT >&2"},
+                                   .variables = {{"KEPT", "kept"}, {"LC_ALL", "C.UTF-8"}},
+                                   .input = workshop / "given",
+                                   .errors = workshop / "complaints",
+                                   .whole_environment = true},
+                                  workshop / "said", Clock::now() + std::chrono::minutes(5));
+  CHECK(result.ok());
+  CHECK(space::read_file(workshop / "said") == "order");
+  CHECK(space::read_file(workshop / "complaints") == "complaint\nC.UTF-8kept\n");
+  CHECK(run_command({.argv = {"/bin/cat"}, .input = workshop / "nowhere"}, workshop / "said", Clock::now()).end ==
+        CommandEnd::NotStarted);
 }
 
 TEST_CASE("how a command ends is told, also through the one that keeps it", "[artifact]") {

@@ -111,7 +111,8 @@ Campaign::Campaign(Session& session, bool fresh, OrderExecutor* executor)
       local_(session),
       log_(session),
       state_(session.spec, session.clock),
-      scheduler_(executor != nullptr ? *executor : local_, session.clock) {}
+      scheduler_(executor != nullptr ? *executor : local_, session.clock),
+      nodes_(session.spec.run.process_sd) {}
 
 std::optional<SessionResult> Campaign::verify_changes() {
   if (fresh_) return std::nullopt;
@@ -153,6 +154,7 @@ void Campaign::open(const measure::SweepReport& swept) {
   for (const space::Trial& trial : replayed.told) state_.learn(trial);
   for (db::AskAnswer& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
   count_earlier_time(session_, state_);
+  nodes_.refer_to(node_of_default(session_));
 
   const Opening opening = opening_of(session_, begun, swept);
   session_.observer.opened(opening);
@@ -254,13 +256,31 @@ TrialAnswer::End Campaign::settle_next() {
   const auto ended = scheduler_.next();
   const TrialAnswer& answer = ended.answer;
   if (answer.end != TrialAnswer::End::Finished) return answer.end;
+  if (answer.number == 0 && answer.trial.estimate && !answer.node.empty()) {
+    nodes_.learn(answer.node, *answer.trial.estimate);
+    nodes_.refer_to(answer.node);
+  }
+  learn_nodes();
   settle(answer, ended.since_submitted);
   return answer.end;
 }
 
+void Campaign::learn_nodes() {
+  for (DefaultOnNode& each : scheduler_.take_defaults()) {
+    if (each.answer.trial.estimate) nodes_.learn(each.node, *each.answer.trial.estimate);
+    defaults_.push_back(std::move(each));
+  }
+  if (!state_.knows_default()) return;  // whose trial their runs belong to
+  for (const DefaultOnNode& each : std::exchange(defaults_, {})) {
+    store_default(session_, each);
+    if (auto remark = nodes_.remark(each.node); !remark.empty()) log_.say(db::Level::Info, std::move(remark));
+  }
+}
+
 void Campaign::settle(TrialAnswer answer, std::optional<std::chrono::nanoseconds> took) {
   if (curves_ && !answer.equal_to) curves_->compose(answer.trial);
-  store_answer(session_, answer);
+  take_away(nodes_.effect(answer.node), answer.trial);
+  store_answer(session_, answer, took.value_or(std::chrono::nanoseconds{0}));
   space::Trial trial = answer.trial;
   // What is told now is what is told when it is resumed: the rule of a trial's memory is the store's alone.
   const space::Trial stored = session_.store.load_numbered_trial(session_.campaign, trial.number).trial;

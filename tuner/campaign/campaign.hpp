@@ -15,6 +15,7 @@
 #include "measure/run/sweep.hpp"
 #include "search/strategy.hpp"
 #include "tuner/campaign/curves/learning_curves.hpp"
+#include "tuner/campaign/node_effects.hpp"
 #include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/proposal_sources.hpp"
@@ -79,6 +80,8 @@ class Campaign {
   [[nodiscard]] TrialAnswer::End settle_next();
   /// Stores a result and tells it. `took`: since its order was given; empty: there was none, nothing was run.
   void settle(TrialAnswer answer, std::optional<std::chrono::nanoseconds> took);
+  /// What the nodes differ by, from the default on each of them; stored with the default's own trial.
+  void learn_nodes();
   /// A trial that is wanted beside the search, by `source`; one that is known is not measured again. Empty:
   /// interrupted.
   [[nodiscard]] std::optional<db::StoredTrial> measure_now(const char* source,
@@ -111,6 +114,8 @@ class Campaign {
   SearchState state_;
   std::optional<LearningCurves> curves_;  ///< once open, where the time to an accuracy is minimised
   Scheduler scheduler_;
+  NodeEffects nodes_;
+  std::vector<DefaultOnNode> defaults_;      ///< measured while the default's own trial was not told
   std::shared_ptr<PreparationCosts> costs_;  ///< null: preparation is no matter
   std::unique_ptr<search::Strategy> strategy_;
   std::vector<db::PreflightRecord> failed_stacks_;  ///< in the preflight

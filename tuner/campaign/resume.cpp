@@ -1,6 +1,8 @@
 #include "tuner/campaign/resume.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -50,6 +52,17 @@ std::shared_ptr<PreparationCosts> preparation_costs(const Session& session) {
   const auto began = known && known->id == session.campaign ? known->created_unix_ns : 0;
   auto costs = std::make_shared<PreparationCosts>(spec.space, builds, began, session.executor.install_seconds(began));
   return costs->matter() ? std::move(costs) : nullptr;
+}
+
+/// How much less time went by than intervals of it last together: orders of several slots overlap.
+std::chrono::nanoseconds overlap(std::vector<std::pair<std::int64_t, std::int64_t>> intervals) {
+  std::ranges::sort(intervals);
+  std::int64_t twice = 0, end = 0;
+  for (const auto& [from, to] : intervals) {
+    if (end > from) twice += std::min(end, to) - from;
+    end = std::max(end, to);
+  }
+  return std::chrono::nanoseconds(twice);
 }
 
 }  // namespace
@@ -143,6 +156,7 @@ std::vector<db::PreflightRecord> read_preflight(const Session& session, Preparat
 
 void count_earlier_time(const Session& session, SearchState& state) {
   const auto trials = session.store.list_trials({.campaign = session.campaign, .state = db::TrialState::Finished});
+  std::vector<std::pair<std::int64_t, std::int64_t>> intervals;
   for (const db::StoredTrial& trial : trials) {
     if (trial.reused_from || trial.runs == 0) continue;  // nothing was run for it
     const std::chrono::nanoseconds between(trial.finished_unix_ns.value_or(trial.reserved_unix_ns) -
@@ -150,8 +164,9 @@ void count_earlier_time(const Session& session, SearchState& state) {
     // Two moments of the wall clock: it may have been set between them.
     const auto duration = plausible_duration(between, trial.runs, session.spec.run.deadline);
     state.took_before(trial.trial.number, duration, trial.runs);
+    intervals.emplace_back(trial.reserved_unix_ns, trial.reserved_unix_ns + duration.count());
   }
-  state.spent_before(session.store.time_beside_trials(session.campaign));
+  state.spent_before(session.store.time_beside_trials(session.campaign) - overlap(std::move(intervals)));
 }
 
 db::CampaignRecord present_record(const Session& session, bool fresh) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "db/records.hpp"
 #include "tuner/campaign/clock.hpp"
@@ -44,6 +45,7 @@ class Scheduler {
   /// Blocks until an order has ended. Lost for the kMostLosses-th time: its end is Interrupted. Throws db::Error,
   /// also for an answer that belongs to no order. REQUIRES: one is in flight.
   [[nodiscard]] FinishedOrder next();
+  [[nodiscard]] std::vector<DefaultOnNode> take_defaults() { return executor_.take_defaults(); }
 
  private:
   struct Queued {

@@ -89,6 +89,13 @@ std::vector<space::Run> StoreKeeper::runs_of_before(space::Purpose purpose) cons
   return runs;
 }
 
+/// What the runs of an answer from another machine refer to.
+void keep_machine(const Session& session, const TrialAnswer& answer) {
+  if (!answer.machine) return;
+  session.store.save_fingerprint({.hash = answer.machine->identity(), .fields = answer.machine->to_json()});
+  for (const db::BuildRecord& build : answer.builds) session.store.save_build(build);
+}
+
 }  // namespace
 
 TrialAnswer run_here(const Session& session, const TrialOrder& order) {
@@ -120,13 +127,18 @@ TrialAnswer answer_of_preflight(const Session& session, std::int64_t number, con
   return answer;
 }
 
-void store_answer(const Session& session, const TrialAnswer& answer) {
+void store_answer(const Session& session, const TrialAnswer& answer, std::chrono::nanoseconds took) {
+  keep_machine(session, answer);
   if (answer.equal_to) {
     session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
     return;
   }
-  const auto trial =
-      answer.reserved ? *answer.reserved : session.store.reserve_trial(session.campaign, answer.reservation);
+  auto reservation = answer.reservation;
+  if (!answer.node.empty()) {
+    const auto given = (session.clock.wall() - took).time_since_epoch();
+    reservation.reserved_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
+  }
+  const auto trial = answer.reserved ? *answer.reserved : session.store.reserve_trial(session.campaign, reservation);
   db::TrialResult result{.outcome = answer.trial.outcome,
                          .reason = answer.trial.reason,
                          .estimate = answer.trial.estimate,
@@ -134,6 +146,25 @@ void store_answer(const Session& session, const TrialAnswer& answer) {
   // The compiler's own words: the only thing that helps, so they are kept with the outcome.
   if (!answer.log_tail.empty()) result.reason += "\n" + answer.log_tail;
   session.store.finish_trial(trial, result, answer.runs);
+}
+
+std::string node_of_default(const Session& session) {
+  const auto trial = session.store.find_trial(session.campaign, 0);
+  if (!trial) return {};
+  for (const db::StoredRun& each : session.store.load_trial(trial->id).runs) {
+    const auto known = session.store.find_fingerprint(each.record.fingerprint);
+    if (each.record.run.purpose != space::Purpose::Search || !known) continue;
+    const auto fingerprint = space::Fingerprint::from_json(known->fields);
+    const auto* host = fingerprint ? fingerprint->find("system.host") : nullptr;
+    if (host != nullptr) return host->value;
+  }
+  return {};
+}
+
+void store_default(const Session& session, const DefaultOnNode& measured) {
+  keep_machine(session, measured.answer);
+  const auto trial = session.store.load_numbered_trial(session.campaign, 0).id;
+  for (const db::RunRecord& run : measured.answer.runs) session.store.add_run(trial, run);
 }
 
 }  // namespace nocturne::tuner

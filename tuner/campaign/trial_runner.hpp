@@ -3,7 +3,9 @@
 /// Orders carried out on this machine with the database of the campaign: runs are stored as they end, and a trial that
 /// is known already is not measured again.
 
+#include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "db/store.hpp"
 #include "tuner/campaign/session.hpp"
@@ -25,6 +27,12 @@ namespace nocturne::tuner {
                                               const db::PreflightRecord& seen);
 
 /// Stores the result of a finished order, and with it the tell. Reserves the trial where nobody has.
-void store_answer(const Session& session, const TrialAnswer& answer);
+/// `took`: since the order was given; of one from another machine the reservation is stored as of then.
+void store_answer(const Session& session, const TrialAnswer& answer, std::chrono::nanoseconds took = {});
+
+/// The host on which the default's own trial was measured; empty: not known.
+[[nodiscard]] std::string node_of_default(const Session& session);
+/// Stores the runs of the default on a node with the default's own trial. REQUIRES: that is stored.
+void store_default(const Session& session, const DefaultOnNode& measured);
 
 }  // namespace nocturne::tuner

@@ -21,10 +21,6 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Runs beyond its repeats that a trial may have, so that one is not disturbed, or two bear each
-/// other out.
-constexpr std::size_t kMostBeyond = 1;
-
 /// After so many batches of a software stack that were out of memory only its smallest is tried: whether it goes is the
 /// question, how large its batch may be is the search's.
 constexpr std::size_t kMostTooLarge = 2;
@@ -66,7 +62,7 @@ bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, 
                                             {.repeats = settings.repeats, .process_sd = settings.process_sd})
                      .another_run;
   // A device may be hot, a neighbour busy for the whole night.
-  if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats)) + kMostBeyond) another = false;
+  if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats) + kMostRunsBeyond)) another = false;
   return another;
 }
 

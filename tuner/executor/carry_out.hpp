@@ -58,6 +58,10 @@ struct PreparedPair {
 /// By which tolerances the gate judges it: of the parameter `precision`, or f32.
 [[nodiscard]] std::string precision_of(const space::Configuration& configuration);
 
+/// Runs beyond its repeats that a trial may have, so that one is not disturbed, or two bear each
+/// other out.
+inline constexpr int kMostRunsBeyond = 1;
+
 /// Steps that a trial of a large batch times at least.
 inline constexpr std::int64_t kFewestTimedSteps = 10;
 

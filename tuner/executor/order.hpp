@@ -111,6 +111,15 @@ struct TrialAnswer {
   // Known to the database of this process alone: not written with the answer.
   std::optional<db::TrialId> reserved{};  ///< empty: it was not reserved in the database yet
   std::optional<db::TrialId> equal_to{};  ///< an equal trial was known: nothing was run, its result is taken over
+  // Known to whoever received it from another machine: likewise.
+  std::string node{};                           ///< empty: this machine
+  std::optional<space::Fingerprint> machine{};  ///< empty: likewise
+};
+
+/// What the default took on a node: how nodes of one class differ, and what changes on one in a night.
+struct DefaultOnNode {
+  std::string node{};
+  TrialAnswer answer{};  ///< finished; its runs have the purpose Verify
 };
 
 struct PairAnswer {
@@ -162,6 +171,9 @@ class OrderExecutor {
   /// Blocks until one of the orders in flight has ended, in whichever order they end. After an interruption of the
   /// session all of them end soon. The error ends the session (a full disk). REQUIRES: one is in flight.
   [[nodiscard]] virtual TrialAnswer next() = 0;
+  /// Where there are several nodes: the default as it was measured on each of them beside the orders, since the last
+  /// call.
+  [[nodiscard]] virtual std::vector<DefaultOnNode> take_defaults() { return {}; }
 };
 
 }  // namespace nocturne::tuner

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
+#include "tuner/campaign/node_effects.hpp"
 #include "tuner/campaign/scheduler.hpp"
 #include "tuner/executor/order.hpp"
 
@@ -53,6 +57,8 @@ class SimulatedNodes final : public tuner::OrderExecutor {
   std::function<void(std::size_t)> after;  ///< called with the number of answers given
   std::vector<std::string> happened;       ///< "ask 3", "tell 2", … each ask once
   std::size_t most_in_flight = 0, submitted = 0;
+  /// Node → how many times longer everything takes there; trials go round. Empty: no nodes are told apart.
+  std::map<std::string, double> nodes;
 
   [[nodiscard]] std::size_t slots() const override { return kSlots; }
 
@@ -73,13 +79,40 @@ class SimulatedNodes final : public tuner::OrderExecutor {
     }
     const tuner::TrialOrder order = orders_.extract(orders_.begin()).mapped();
     if (losses[order.number]-- > 0) return tuner::TrialAnswer{.number = order.number, .end = End::Lost};
+    if (!nodes.empty() && order.number == 0) measure_defaults(order);
     ++answers_;
     happened.push_back(fmt::format("tell {}", order.number));
     if (after) after(answers_);
-    return answer_to(order);
+    auto answer = answer_to(order);
+    if (!nodes.empty())
+      place(answer, std::next(nodes.begin(), order.number % std::ssize(nodes))->first, space::Purpose::Search);
+    return answer;
   }
 
+  std::vector<tuner::DefaultOnNode> take_defaults() override { return std::exchange(defaults_, {}); }
+
  private:
+  /// As it would have been measured on that node.
+  void place(tuner::TrialAnswer& answer, const std::string& node, space::Purpose purpose) const {
+    answer.node = node;
+    answer.machine.emplace().set({.name = "system.host", .value = node, .match = space::Match::Ignore});
+    tuner::take_away(-std::log(nodes.at(node)), answer.trial);
+    space::Run run;
+    run.id = fmt::format("{}-{}", answer.number, node);
+    run.purpose = purpose;
+    run.outcome = answer.trial.outcome;
+    answer.runs.push_back({.run = run, .fingerprint = answer.machine->identity()});
+  }
+
+  void measure_defaults(const tuner::TrialOrder& order) {
+    for (const auto& [node, slowness] : nodes) {
+      if (node == nodes.begin()->first) continue;  // its own trial is there
+      tuner::DefaultOnNode each{.node = node, .answer = answer_to(order)};
+      place(each.answer, node, space::Purpose::Verify);
+      defaults_.push_back(std::move(each));
+    }
+  }
+
   [[nodiscard]] tuner::TrialAnswer answer_to(const tuner::TrialOrder& order) const {
     tuner::TrialAnswer answer{.number = order.number};
     answer.trial.number = order.number;
@@ -107,6 +140,7 @@ class SimulatedNodes final : public tuner::OrderExecutor {
   std::int64_t steps_;
   std::map<std::string, tuner::TrialOrder> orders_;  // in flight, by identity of the configuration
   std::set<std::int64_t> asked_;
+  std::vector<tuner::DefaultOnNode> defaults_;
   std::size_t answers_ = 0;
 };
 
@@ -210,6 +244,41 @@ TEST_CASE("a campaign over several slots that is killed and resumed proposes wha
     CHECK(std::ranges::none_of(sessions.watcher.notes,
                                [](const std::string& note) { return note.contains("proposes otherwise"); }));
   }
+}
+
+TEST_CASE("trials of slow and fast nodes are told as they would have been on the default's node", "[campaign][slots]") {
+  const CampaignFolder folder, equal_folder;
+  Sessions sessions(folder, "random"), equal(equal_folder, "random");
+  for (Sessions* each : {&sessions, &equal}) {
+    each->spec.run.process_sd = 1e-4;  // so that the differences of nodes are no chance
+    each->nodes.nodes = {{"n1", 1}, {"n2", 1}, {"n3", 1}};
+  }
+  sessions.nodes.nodes = {{"n1", 1.05}, {"n2", 1.2}, {"n3", 0.9}};
+  for (Sessions* each : {&sessions, &equal}) {
+    end_with_the_search(*each);
+    each->sit_until_done();
+  }
+  const auto trials = [](const Sessions& of) {
+    const db::Store store = of.reading();
+    return store.list_trials({.campaign = store.find_campaign("test").value().id});
+  };
+  const auto told = trials(sessions), true_times = trials(equal);
+  REQUIRE(told.size() == true_times.size());
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(told[i].trial.configuration == true_times[i].trial.configuration);
+    if (!told[i].trial.estimate) continue;
+    // On n1, where everything takes 5 % longer than nominally.
+    CHECK(told[i].trial.estimate->value / true_times[i].trial.estimate->value == Catch::Approx(1.05).epsilon(1e-3));
+  }
+  CHECK(std::ranges::any_of(sessions.watcher.notes,
+                            [](const std::string& note) { return note.contains("the node n2 takes"); }));
+  CHECK(std::ranges::none_of(equal.watcher.notes, [](const std::string& note) { return note.contains("the node"); }));
+  // The default's runs on the others are kept with its own.
+  const db::Store store = sessions.reading();
+  const auto runs = store.load_trial(told.front().id).runs;
+  CHECK(std::ranges::count_if(runs,
+                              [](const auto& each) { return each.record.run.purpose == space::Purpose::Verify; }) == 2);
 }
 
 TEST_CASE("an interruption lets the orders in flight finish and gives no more", "[campaign][slots]") {

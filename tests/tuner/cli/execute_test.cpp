@@ -14,6 +14,7 @@
 #include "db/store.hpp"
 #include "measure/machine/fingerprint.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/cli/fake_worker_campaign.hpp"
 #include "tests/tuner/deploy/shell.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -26,31 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
-
-constexpr int kTrials = 8;
-
-json document_of(const std::string& mode) {
-  return {{"campaign", "test"},
-          {"workload", {{"network", "mnist_cnn"}, {"data", "mnist"}, {"optimizer", "adadelta"}}},
-          {"objective", {{"minimise", "time"}, {"epochs", {1, 12}}}},
-          {"worker", {{"command", {NOCTURNE_FAKE_WORKER, "--mode", mode}}}},
-          {"space",
-           {{"parameters",
-             {{{"name", "batch"}, {"stage", "run"}, {"values", {32, 64, 128}}, {"type", "ordinal"}, {"default", 128}},
-              {{"name", "precision"}, {"stage", "run"}, {"values", {"f32", "bf16"}}, {"default", "f32"}}}}}},
-          {"strategy", {{"name", "random"}, {"seed", 5}}},
-          {"budget", {{"trials", kTrials}}},
-          {"run", {{"steps", 12}, {"deadline", "60s"}, {"repeats", 2}}},
-          {"verify",
-           {{"pairs", 2},
-            {"most_pairs", 2},
-            {"finalists", 1},
-            {"simplify", false},
-            {"slices", 2},
-            {"slice_steps", 2},
-            {"accuracy_epochs", 0},
-            {"gate", {{"on", false}}}}}};
-}
 
 struct ProcessAnswer {
   int code = -1;
@@ -116,7 +92,7 @@ class ProcessSlot final : public tuner::OrderExecutor {
 
 /// What the database of a whole campaign says, a line a trial. Keys are compared, for they say what was measured.
 std::vector<std::string> campaign_lines(const fs::path& folder, bool elsewhere) {
-  const json document = document_of("computed");
+  const json document = fake_worker_campaign("computed");
   const auto machine = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
   const auto spec = tuner::parse_campaign(document.dump(), "test.json", "/", measure::facts_of(machine));
   if (!spec) FAIL(tuner::to_text(spec.error()));
@@ -166,7 +142,7 @@ TEST_CASE("a campaign whose trials other processes run is the campaign that this
 
 TEST_CASE("a fresh process carries out each kind of order", "[cli]") {
   const TemporaryFolder folder;
-  const json document = document_of("obey");
+  const json document = fake_worker_campaign("obey");
   const auto machine = answer_of<tuner::MachineAnswer>(folder.path(), document, tuner::DescribeOrder{});
   CHECK_FALSE(machine.cpus.empty());
   CHECK(machine.memory_limit_bytes > 0);
@@ -202,12 +178,12 @@ TEST_CASE("a fresh process carries out each kind of order", "[cli]") {
 TEST_CASE("a failed trial is an answer, and what cannot be carried out is none", "[cli]") {
   const TemporaryFolder folder;
   const tuner::TrialOrder trial{.number = 4, .configuration = configuration(128)};
-  const auto crashed = answer_of<tuner::TrialAnswer>(folder.path(), document_of("crash"), trial);
+  const auto crashed = answer_of<tuner::TrialAnswer>(folder.path(), fake_worker_campaign("crash"), trial);
   CHECK(crashed.end == tuner::OrderEnd::Finished);
   CHECK(crashed.trial.outcome == space::Outcome::Crashed);
   CHECK(crashed.runs.size() == 1);
 
-  json order = tuner::to_json({.document = document_of("obey"), .task = trial});
+  json order = tuner::to_json({.document = fake_worker_campaign("obey"), .task = trial});
   order["cpus"] = {4095};
   auto refused = execute(folder.path(), order);
   CHECK(refused.code == 5);

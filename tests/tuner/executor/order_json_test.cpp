@@ -48,7 +48,7 @@ NOCTURNE_MEMBERS(db::BuildRecord, a, b, c, d, e, f, g, h, i)
 NOCTURNE_MEMBERS(db::PreflightRecord, a, b, c, d, e, f, g, h, i)
 NOCTURNE_MEMBERS(db::Slice, a, b, c, d)
 NOCTURNE_MEMBERS(db::PairRecord, a, b, c, d, e, f, g)
-NOCTURNE_MEMBERS(db::TrialReservation, a, b, c, d)
+NOCTURNE_MEMBERS(db::TrialReservation, a, b, c, d, e)
 NOCTURNE_MEMBERS(protocol::GateRequest, a, b)
 NOCTURNE_MEMBERS(protocol::CurveRequest, a, b)
 NOCTURNE_MEMBERS(tuner::RunOrder, a, b, c, d, e, f, g, h, i, j)
@@ -61,7 +61,7 @@ NOCTURNE_MEMBERS(tuner::GateOrder, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::Order, a, b, c, d, e)
 NOCTURNE_MEMBERS(tuner::MachineAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::PreparationAnswer, a, b, c, d)
-NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i)
+NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i, j, k)
 NOCTURNE_MEMBERS(tuner::PairAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::GateAnswer::Verdict, a, b)
 NOCTURNE_MEMBERS(tuner::GateAnswer, a, b, c, d, e)
@@ -175,6 +175,8 @@ tuner::OrderAnswer some_answer(std::uint64_t seed) {
   if (auto* trial = std::get_if<tuner::TrialAnswer>(&answer.result)) {
     trial->reserved.reset();
     trial->equal_to.reset();
+    trial->node.clear();
+    trial->machine.reset();
     trial->reservation = {.number = trial->trial.number,
                           .configuration = trial->trial.configuration,
                           .fidelity = trial->trial.fidelity,

@@ -80,6 +80,8 @@ class MeasurementContext {
   [[nodiscard]] tuner::Interruption& interruption() { return interruption_; }
   [[nodiscard]] bool interrupted() const { return interruption_.requested(); }
   [[nodiscard]] bool terminal_is_gone() const { return signals_->hung_up(); }
+  /// SIGUSR1 was what interrupted it.
+  [[nodiscard]] bool job_ends() const { return signals_->job_ends(); }
   /// Interrupted, or Terminated where SIGTERM was what ended it.
   [[nodiscard]] ExitCode interruption_code() const { return signals_->interruption_code(); }
 

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP};
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1};
 
 /// What the campaign may take to come to rest where nothing is in flight: a strategy that thinks longer is stopped in
 /// its thought. What is in flight is waited for, however long that takes: its supervisor sees to an end.
@@ -64,7 +64,7 @@ struct SignalWatch::State {
   std::optional<Clock::time_point> grace_ends;
   std::optional<Clock::time_point> to_stop_since;  ///< SIGTSTP was heard, and the process is not stopped yet
   bool said_why_not_yet = false;
-  std::atomic<bool> terminated{false}, hung_up{false};
+  std::atomic<bool> terminated{false}, job_ends{false}, hung_up{false};
   std::thread thread;
 };
 
@@ -99,13 +99,19 @@ void SignalWatch::State::listen() {
 }
 
 void SignalWatch::State::end(int signal) {
-  to_stop_since.reset();  // ending beats stopping
+  to_stop_since.reset();                                      // ending beats stopping
+  if (signal == SIGUSR1 && interruption.requested()) return;  // it ends already
   if (interruption.requested()) {
     grace_ends.reset();
     interruption.abandon();
     return;
   }
   interruption.finish();
+  if (signal == SIGUSR1) {
+    job_ends = true;
+    say("The job's time is nearly over: ending after what is in flight.");
+    return;
+  }
   if (signal == SIGINT) {
     say("Ending after the run in flight; Ctrl-C again ends at once.");
     return;
@@ -184,6 +190,10 @@ SignalWatch::~SignalWatch() {
 
 ExitCode SignalWatch::interruption_code() const {
   return state_->terminated ? ExitCode::Terminated : ExitCode::Interrupted;
+}
+
+bool SignalWatch::job_ends() const {
+  return state_->job_ends;
 }
 
 const std::atomic<bool>& SignalWatch::hung_up() const {

@@ -289,6 +289,23 @@ json calibration_json(const CalibrationPage& page) {
   return document;
 }
 
+void print_slots(const Context& context, const SlotsPage& page) {
+  Table table({{"strategy"},
+               {"slots", Align::Right},
+               {"best / optimum", Align::Right},
+               {"times sooner", Align::Right},
+               {"runs within 5 %", Align::Right}});
+  for (const auto& row : page.rows) {
+    table.add({page.strategies[row.strategy], fmt::format("{}", row.slots), fmt::format("{:.3f}", row.ratio),
+               fmt::format("{:.1f}", row.sooner), fmt::format("{} of {}", row.close, row.runs)});
+  }
+  table.print(context);
+  *context.out << fmt::format(
+      "\nBest found / optimum after {} evaluations, over {} spaces. Times sooner: until a run is within 5 % of the "
+      "optimum,\nby recorded durations, against the first number of slots.\n",
+      page.evaluations, page.spaces);
+}
+
 void print_scoreboard(const Context& context, const ScoreboardPage& page) {
   print_spaces(context, page);
   *context.out << "\n";

@@ -20,6 +20,7 @@
 #include "search/replay/load.hpp"
 #include "search/replay/replay.hpp"
 #include "search/replay/scoreboard.hpp"
+#include "search/replay/slots.hpp"
 #include "search/replay/space_folder.hpp"
 #include "space/file_contents.hpp"
 #include "space/write_file.hpp"
@@ -43,13 +44,14 @@ struct ReplayOptions {
   double outliers = 0;
   double failures = 0;
   std::size_t dummies = 0;
-  std::size_t cap = 1000;            ///< evaluations that the score looks at
-  bool calibration = false;          ///< check what auto predicts
-  std::string trace;                 ///< file, or empty
-  std::string save;                  ///< folder to write the spaces to, instead of replaying; or empty
-  std::vector<std::string> history;  ///< databases and recorded spaces
-  std::size_t history_trials = 100;  ///< trials taken from each recorded space
-  std::string campaign;              ///< campaign to read in databases among the spaces; empty: the one opened last
+  std::vector<std::size_t> slots = {1};  ///< evaluations under way at once; several: compared
+  std::size_t cap = 1000;                ///< evaluations that the score looks at
+  bool calibration = false;              ///< check what auto predicts
+  std::string trace;                     ///< file, or empty
+  std::string save;                      ///< folder to write the spaces to, instead of replaying; or empty
+  std::vector<std::string> history;      ///< databases and recorded spaces
+  std::size_t history_trials = 100;      ///< trials taken from each recorded space
+  std::string campaign;                  ///< campaign to read in databases among the spaces; empty: the one opened last
 };
 
 namespace replay = search::replay;
@@ -60,6 +62,9 @@ std::optional<std::string> objection(const ReplayOptions& options) {
   if (options.repeats == 0) return "--repeats must be at least 1";
   if (options.history_trials == 0) return "--history-trials must be at least 1";
   if (options.cap == 0) return "--cap must be at least 1";
+  if (std::ranges::find(options.slots, 0U) != options.slots.end()) return "--slots must be at least 1";
+  if (options.slots.size() > 1 && (options.calibration || !options.trace.empty()))
+    return "--calibration and --trace are of one number of slots";
   if (!(options.noise >= 0) || !std::isfinite(options.noise)) return "--noise must not be negative";
   if (!is_probability(options.outliers)) return "--outliers is a probability, 0 to 1";
   if (!is_probability(options.failures)) return "--failures is a probability, 0 to 1";
@@ -170,6 +175,7 @@ constexpr std::string_view kExamples =
     "  nocturne replay nocturne.db --save spaces                the same as a folder, to share it\n"
     "  nocturne replay spaces/gemm --noise 0.1 --failures 0.4   told wrongly, judged by the truth\n"
     "  nocturne replay spaces/ --strategy auto --calibration         are its intervals and its pruning right\n"
+    "  nocturne replay spaces/ --strategy auto --slots 1,2,4,8       what are more nodes worth\n"
     "  nocturne replay spaces/gemm-a --history spaces/gemm-b    what is a campaign on another machine worth\n"
     "  nocturne replay spaces/gemm-a --history spaces/gemm-a    and an earlier one on this\n";
 
@@ -188,6 +194,10 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
   add_value(subcommand, "--seed", options.seed, "N", "Seed of the first run; the next has one more")
       ->capture_default_str();
   add_value(subcommand, "--threads", options.threads, "N", "Runs at once (default: one a core); changes no result");
+  add_value(subcommand, "--slots", options.slots, "N,…",
+            "Evaluations under way at once, as on so many nodes; several numbers are compared: quality after as many "
+            "evaluations, and how much sooner")
+      ->delimiter(',');
   add_value(subcommand, "--cap", options.cap, "N", "The score looks at no more evaluations")->capture_default_str();
   add_value(subcommand, "--campaign", options.campaign, "NAME",
             "Which campaign of a database (default: the one opened last)");
@@ -210,6 +220,35 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
   subcommand.footer(std::string(kExamples));
 }
 
+/// Replays with each number of slots, and prints what that costs and saves.
+ExitCode compare_slots(const ReplayOptions& options, replay::ReplayOptions chosen, const Spaces& spaces,
+                       const Context& context) {
+  std::vector<replay::SlotsRun> runs;
+  for (const std::size_t slots : options.slots) {
+    chosen.slots = slots;
+    auto series = value_or_refuse(context, ExitCode::Usage, replay::replay(spaces, chosen, progress_on(context)));
+    runs.push_back({.slots = slots, .series = std::move(series)});
+  }
+  const auto rows = replay::compare_slots(spaces, options.strategies.size(), options.evaluations, runs);
+  if (context.json) {
+    const auto row_json = [&](const replay::SlotsRow& row) -> nlohmann::json {
+      return {{"strategy", options.strategies[row.strategy]},
+              {"slots", row.slots},
+              {"best_over_optimum", row.ratio},
+              {"times_sooner", row.sooner},
+              {"runs_close", row.close},
+              {"runs", row.runs}};
+    };
+    print_json(context, "replay-slots",
+               {{"evaluations", options.evaluations}, {"spaces", spaces.size()}, {"rows", json_list(rows, row_json)}});
+    return ExitCode::Ok;
+  }
+  print_slots(
+      context,
+      {.strategies = options.strategies, .rows = rows, .evaluations = options.evaluations, .spaces = spaces.size()});
+  return ExitCode::Ok;
+}
+
 /// Usage where a space cannot be understood or a strategy is unknown.
 ExitCode run(const ReplayOptions& options, Context& context) {
   if (const auto sentence = objection(options)) return complain(context, ExitCode::Usage, *sentence);
@@ -227,10 +266,12 @@ ExitCode run(const ReplayOptions& options, Context& context) {
       .repeats = options.repeats,
       .seed = options.seed,
       .threads = options.threads,
+      .slots = options.slots.front(),
       .disturbance = {.noise = options.noise, .outliers = options.outliers, .failures = options.failures},
       .history =
           history.empty() ? replay::HistoryOf() : [&](const auto& space, auto seed) { return history.of(space, seed); },
       .calibration = options.calibration};
+  if (options.slots.size() > 1) return compare_slots(options, chosen, spaces, context);
   const auto series = value_or_refuse(context, ExitCode::Usage, replay::replay(spaces, chosen, progress_on(context)));
   if (!options.trace.empty()) {
     std::ofstream file(options.trace, std::ios::binary);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -30,9 +31,11 @@
 #include "tuner/cli/measuring/noise_settling.hpp"
 #include "tuner/cli/measuring/on_finish.hpp"
 #include "tuner/cli/measuring/preflight.hpp"
+#include "tuner/cli/subcommands/tune_cluster.hpp"
 #include "tuner/cli/subcommands/tune_command.hpp"
 #include "tuner/cli/subcommands/tune_report.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/executor/slurm/job.hpp"
 #include "tuner/executor/stray_runs.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/installation.hpp"
@@ -57,6 +60,13 @@ struct TuneOptions {
   bool no_noise = false;
   MachineMeasuringOptions machine;
   std::string grace = "20s";  ///< after SIGTERM, for the run in flight
+  ClusterOptions cluster;
+};
+
+/// How a session came out, and what it leaves to do where it was one of a job.
+struct JobFinish : Finish {
+  bool submitted = false;                        ///< nothing was measured: a job will do that
+  std::optional<tuner::Allocation> queue_again;  ///< the job's time was over first
 };
 
 /// The campaign of a file, or of the words behind `--`. Throws Refusal.
@@ -77,6 +87,9 @@ tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& con
     return spec_or_refuse(context, tuner::load_campaign(options.file, facts, frameworks));
   }
   if (context.command.empty() || context.command.front().empty()) refuse_words("there is no command behind '--'");
+  if (options.cluster.any())
+    refuse_words(
+        "a cluster takes a campaign file: --write-campaign writes one of this command, to be tuned with --nodes");
   const bool budgeted = options.trials || !options.wall.empty() || !options.until.empty();
   const auto wall = tuner::parse_duration(options.wall);
   return command_campaign(options.command, budgeted, wall ? std::optional(*wall) : std::nullopt, context, installation,
@@ -158,6 +171,11 @@ constexpr const char* kTuneFooter =
     "('nocturne noise'; a campaign of more than half an hour does it first, for 3 minutes), and one\n"
     "line says the result. What the file says under 'verify' stays.\n"
     "\n"
+    "With --nodes the campaign becomes a job of Slurm: a script is written into the data folder, checked and "
+    "submitted.\n"
+    "Inside of a job (salloc, sbatch) the nodes of that job are used. The data folder must be shared by all nodes.\n"
+    "Where the job's time is over before the campaign's budget, the job queues itself again. docs/clusters.md\n"
+    "\n"
     "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
     "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done,\n"
     "interrupted, tried in the preflight, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, if they "
@@ -191,6 +209,7 @@ constexpr const char* kTuneFooter =
     "  nocturne tune campaign.json --until 07:00\n"
     "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
     "  nocturne tune campaign.json --no-history\n"
+    "  nocturne tune campaign.json --nodes 8 --partition cpu --time 08:00:00\n"
     "  nocturne tune campaign.json --json > answer.json";
 
 std::vector<space::Configuration> wanted_configurations(const TuneOptions& options, const Context& context,
@@ -224,8 +243,9 @@ class TuneSession {
  public:
   /// All outlive it. REQUIRES: measuring listens.
   TuneSession(const TuneOptions& options, Context& context, MeasurementContext& measuring, tuner::CampaignSpec& spec,
-              Finish& finish)
-      : options_(options),
+              const std::optional<tuner::Allocation>& allocation, JobFinish& finish)
+      : allocation_(allocation),
+        options_(options),
         context_(context),
         measuring_(measuring),
         spec_(spec),
@@ -264,7 +284,10 @@ class TuneSession {
  private:
   tuner::SessionResult tune(tuner::Session& session, bool fresh, const measure::SweepReport& swept) {
     try {
-      return tuner::Campaign(session, fresh).run(swept);
+      std::unique_ptr<tuner::SlurmExecutor> nodes;
+      if (allocation_ && session.preflight != tuner::PreflightMode::Only)
+        nodes = open_nodes(*allocation_, context_, session);
+      return tuner::Campaign(session, fresh, nodes.get()).run(swept);
     } catch (const db::Error& error) {
       clear_display();
       heartbeat_.end("error", error.what());  // who watches is told why
@@ -292,25 +315,33 @@ class TuneSession {
     if (result.ending == tuner::Ending::AlreadyDone)
       *context_.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
     const ExitCode code = report_session(context_, measuring_.store(), result, same_again(context_), finish_);
-    return code == ExitCode::Interrupted ? measuring_.interruption_code() : code;
+    if (code != ExitCode::Interrupted) return code;
+    if (measuring_.job_ends()) finish_.queue_again = allocation_;
+    return measuring_.interruption_code();
   }
 
+  const std::optional<tuner::Allocation>& allocation_;  ///< empty: this machine
   const TuneOptions& options_;
   Context& context_;
   MeasurementContext& measuring_;
   tuner::CampaignSpec& spec_;
-  Finish& finish_;
+  JobFinish& finish_;
   tuner::HeartbeatWriter heartbeat_;
   tuner::CompositeObserver observers_;
 };
 
-ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
+ExitCode tune(const TuneOptions& options, Context& context, JobFinish& finish) {
+  const auto allocation = allocation_here(options.cluster, context);
   MeasurementContext measuring(context);
   auto spec = read_campaign(options, context, measuring.installation(), measuring.facts(), &measuring.frameworks());
   if (const auto overridden = override_file(options, spec); !overridden)
     refuse_to_tune(context, ExitCode::Usage, overridden.error());
   if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, spec);
   const auto wanted = wanted_configurations(options, context, spec);
+  if (!allocation && options.cluster.any()) {
+    finish.submitted = true;
+    return submit_campaign(options.cluster, context, spec);
+  }
   const auto grace = options.grace == "0s" ? std::chrono::nanoseconds{0} : tuner::parse_duration(options.grace);
   if (!grace)
     refuse_to_tune(context, ExitCode::Usage, fmt::format("--grace: '{}' is not {}", options.grace, grace.error()));
@@ -331,11 +362,11 @@ ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
                     .out_is_terminal = context.out_is_terminal,
                     .err_is_terminal = context.err_is_terminal},
                    std::move(defaults));
-  return TuneSession(options, context, measuring, spec, finish).run(wanted, preflight, swept);
+  return TuneSession(options, context, measuring, spec, allocation, finish).run(wanted, preflight, swept);
 }
 
 /// A refusal and an error of the database are endings like others: --on-finish hears of them.
-ExitCode tune_or_say_why(const TuneOptions& options, Context& context, Finish& finish) {
+ExitCode tune_or_say_why(const TuneOptions& options, Context& context, JobFinish& finish) {
   try {
     return tune(options, context, finish);
   } catch (const Refusal& refusal) {
@@ -368,18 +399,30 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
   add_value(subcommand, "--grace", options.grace, "DURATION",
             "After SIGTERM: time for the run in flight to be finished (default: 20s)");
   add_on_finish(subcommand, options.on_finish);
+  add_cluster(subcommand, options.cluster);
   add_command(subcommand, options.command);
   subcommand.footer(kTuneFooter);
 }
 
-ExitCode run(const TuneOptions& options, Context& context) {
+/// As they are meant. One option has two meanings: how a command is timed, and the wall limit of a job. A job that runs
+/// again goes on, and begins nothing.
+TuneOptions as_meant(TuneOptions options, const Context& context) {
+  if (!is_command_timing(options.command.time)) options.cluster.time = std::exchange(options.command.time, {});
+  if (context.variable("SLURM_RESTART_COUNT") || context.variable(tuner::kGoesOnVariable)) options.fresh = false;
+  return options;
+}
+
+ExitCode run(const TuneOptions& given, Context& context) {
+  const TuneOptions options = as_meant(given, context);
   const auto program = find_on_finish(options.on_finish);
   if (!program) return complain(context, ExitCode::Usage, program.error());
-  Finish finish;
+  JobFinish finish;
   try {
     const ExitCode code = tune_or_say_why(options, context, finish);
+    if (finish.submitted) return code;
     run_on_finish(context, options.on_finish, *program, finish, code);
-    return code;
+    // The last act: it ends this process.
+    return finish.queue_again && queue_job_again(*finish.queue_again, context) ? ExitCode::Ok : code;
   } catch (const std::exception& error) {
     finish.ending = "error";
     // Whoever waits for --on-finish hears of this end as of any other.

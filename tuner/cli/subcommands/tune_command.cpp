@@ -19,6 +19,7 @@
 #include "tuner/cli/output/seen_training_lines.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/executor/interruption.hpp"
+#include "tuner/executor/slurm/job.hpp"
 #include "tuner/installation/invocation.hpp"
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/probe_run.hpp"
@@ -205,6 +206,10 @@ tuner::OwnCommand own_command(const CommandOptions& options, const Context& cont
 
 }  // namespace
 
+bool is_command_timing(std::string_view time) {
+  return time == "process" || time == "steps";
+}
+
 bool CommandOptions::any() const {
   return !name.empty() || !vary.empty() || examples || !time.empty() || !pattern.empty() || !accuracy.empty() ||
          target || !write_campaign.empty() || !allow.empty() || !share.empty() || in_place || writes_outside;
@@ -219,9 +224,14 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
       ->group(own);
   add_value(subcommand, "--examples", options.examples, "N", "Examples in one epoch of its data", whole_number(1))
       ->group(own);
-  auto* time = subcommand.add_option(
-      "--time", options.time, "process: the whole process; steps: seen from outside, or told by nocturne_steps.step()");
-  time->type_name("process|steps")->check(CLI::IsMember({"process", "steps"}).description(""))->group(own);
+  auto* time = add_value(subcommand, "--time", options.time, "process|steps",
+                         "process: the whole process; steps: seen from outside, or told by nocturne_steps.step(). Of a "
+                         "job (--nodes): its wall limit, HH:MM:SS or 8h (default: the budget's time and 15 minutes)",
+                         [](const std::string& text) {
+                           if (is_command_timing(text) || tuner::parse_job_time(text)) return std::string();
+                           return fmt::format("'{}' is none of process, steps, a time as 08:00:00 or 8h", text);
+                         });
+  time->group(own);
   add_value(subcommand, "--pattern", options.pattern, "REGEX",
             "Find its steps in what it prints (worker.time.pattern of 'schema campaign')")
       ->excludes(time)

@@ -34,6 +34,9 @@ struct CommandOptions {
   [[nodiscard]] bool any() const;
 };
 
+/// What `--time` may be for a command; for a job it is its wall limit.
+[[nodiscard]] bool is_command_timing(std::string_view time);
+
 void add_command(CLI::App& subcommand, CommandOptions& options);
 
 /// The campaign of context.command. Runs the command once where nobody says how it is timed and no campaign of the

@@ -1,0 +1,342 @@
+// Orders on the nodes of a job, by an `srun` that is a script: it starts what it is given here, and fails as srun does.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "measure/machine/fingerprint.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/tuner/cli/fake_worker_campaign.hpp"
+#include "tests/tuner/deploy/shell.hpp"
+#include "tuner/campaign/campaign.hpp"
+#include "tuner/executor/local_executor.hpp"
+#include "tuner/executor/slurm/job.hpp"
+#include "tuner/executor/slurm/slurm_executor.hpp"
+#include "tuner/installation/installation.hpp"
+
+namespace nocturne::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using tuner::OrderEnd;
+
+// The file NODE.does says how it fails there; a file NODE.once the same for a single step.
+constexpr const char* kFakeSrun = R"(#!/bin/sh
+echo "$*" >> {0}/asked
+while [ $# -gt 0 ]; do
+  case $1 in -w) node=$2; shift 2;; -J) name=$2; shift 2;; -*) shift;; *) break;; esac
+done
+export SLURMD_NODENAME=$node
+does=$(cat {0}/$node.does 2>/dev/null)
+if [ "$name" != describe ] && [ -e {0}/$node.once ]; then does=$(cat {0}/$node.once); rm {0}/$node.once; fi
+for last; do :; done
+case $does in
+  sees_nothing) echo "nocturne: $last cannot be read" >&2; exit 2;;
+  other_class) "$@" | sed '/"name": "cpu.model"/{{n;s/"value": ".*"/"value": "another"/}}'; exit;;
+esac
+if [ "$name" != describe ]; then
+  case $does in
+    silent) exit 0;;
+    half) "$@" | head -c 400; exit 0;;
+    hangs) echo $$ > {0}/hanging; exec sleep 600;;
+    never_runs) echo "srun: error: Unable to create step for job 7: Requested nodes are busy" >&2; exit 1;;
+    lost) echo "srun: error: Node failure on $node" >&2; exit 0;;
+    refused) echo "nocturne: the order is for the CPUs 4095" >&2; exit 5;;
+    broken) "$@" | sed 's/"outcome": "ok"/"outcome": "crashed"/'; exit;;
+  esac
+fi
+exec "$@"
+)";
+
+struct Notes final : tuner::OrderObserver {
+  std::vector<std::string> notes;
+  void note(const std::string& sentence) override { notes.push_back(sentence); }
+  [[nodiscard]] std::string text() const { return fmt::format("{}", fmt::join(notes, "\n")); }
+};
+
+class Nodes {
+ public:
+  Nodes() {
+    make_file(folder_ / "srun", fmt::format(kFakeSrun, folder_.string()), true);
+    make_file(folder_ / "squeue", "#!/bin/sh\necho 7.0 describe\necho 7.4 trial-3\n", true);
+    make_file(folder_ / "scancel", fmt::format("#!/bin/sh\necho $1 >> {}/cancelled\n", folder_.string()), true);
+  }
+
+  void does(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".does"), what); }
+  void does_once(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".once"), what); }
+  [[nodiscard]] std::string file(const std::string& name) const { return read_file(folder_ / name); }
+  [[nodiscard]] bool has(const std::string& name) const { return fs::exists(folder_ / name); }
+
+  /// The error is given back as such.
+  std::expected<void, std::string> open(std::vector<std::string> names) {
+    tuner::SlurmExecutor::Options options{
+        .commands = {.scancel = folder_ / "scancel", .squeue = folder_ / "squeue", .srun = folder_ / "srun"},
+        .allocation = {.job = "7", .nodes = std::move(names), .here = "n1", .batch = true},
+        .program = {NOCTURNE_PROGRAM, "--data", (folder_ / "data").string()},
+        .folder = folder_ / "data" / "cluster" / "job-7",
+        .longest_order = longest,
+        .pause = std::chrono::milliseconds(20)};
+    auto opened =
+        tuner::SlurmExecutor::open(std::move(options), spec, measure::fingerprint_of(machine), notes, interruption);
+    if (!opened) return std::unexpected(opened.error());
+    executor = *std::move(opened);
+    return {};
+  }
+  void reopen(std::vector<std::string> names) {
+    const auto opened = open(std::move(names));
+    if (!opened) FAIL(opened.error());
+  }
+
+  void submit(std::int64_t number, std::int64_t batch, const std::string& precision = "f32") {
+    executor->submit(
+        {.number = number, .configuration = space::Configuration({{"batch", batch}, {"precision", precision}})});
+  }
+  tuner::TrialAnswer answer_to(std::int64_t number, std::int64_t batch, const std::string& precision = "f32") {
+    submit(number, batch, precision);
+    return executor->next();
+  }
+
+  measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
+  tuner::CampaignSpec spec = read_spec();
+  std::chrono::nanoseconds longest = std::chrono::minutes(5);
+  Notes notes;
+  tuner::Interruption interruption;
+  std::unique_ptr<tuner::SlurmExecutor> executor;
+
+ private:
+  [[nodiscard]] tuner::CampaignSpec read_spec() const {
+    auto document = fake_worker_campaign("computed");
+    document["run"]["repeats"] = 1;
+    auto read = tuner::parse_campaign(document.dump(), "test.json", "/", measure::facts_of(machine));
+    if (!read) FAIL(tuner::to_text(read.error()));
+    return *std::move(read);
+  }
+
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
+};
+
+}  // namespace
+
+TEST_CASE("a step overlaps, is bound to nothing and has the trial's name", "[slurm]") {
+  const auto words = tuner::srun_words({.srun = "/usr/bin/srun"},
+                                       {.job = "7", .node = "n3", .name = "trial-5", .words = {"nocturne", "execute"}});
+  CHECK(fmt::format("{}", fmt::join(words, " ")) ==
+        "/usr/bin/srun -Q -N1 -n1 -w n3 --overlap --mem=0 --cpu-bind=none -J trial-5 nocturne execute");
+}
+
+TEST_CASE("each node of a job measures the default, then one order at a time", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1", "n2", "n3"});
+  CHECK(nodes.executor->slots() == 3);
+  nodes.submit(0, 128);  // the default
+  const auto first = nodes.executor->next();
+  CHECK(first.number == 0);
+  CHECK(first.end == OrderEnd::Finished);
+  CHECK(first.node == "n1");
+  REQUIRE(first.machine);
+  CHECK(first.machine->find("system.host")->value == "n1");
+  CHECK(first.trial.estimate);
+
+  nodes.submit(1, 64);
+  nodes.submit(2, 32);
+  nodes.submit(3, 64, "bf16");
+  std::set<std::string> used;
+  std::set<std::int64_t> numbers;
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = nodes.executor->next();
+    CHECK(answer.end == OrderEnd::Finished);
+    used.insert(answer.node);
+    numbers.insert(answer.number);
+  }
+  CHECK(used == std::set<std::string>{"n1", "n2", "n3"});
+  CHECK(numbers == std::set<std::int64_t>{1, 2, 3});
+  std::set<std::string> with_default;
+  for (const auto& each : nodes.executor->take_defaults()) {
+    with_default.insert(each.node);
+    CHECK(each.answer.trial.configuration == nodes.spec.space.default_configuration());
+    // Computed times, but for 10 us of the import.
+    CHECK(each.answer.trial.estimate->value == Catch::Approx(first.trial.estimate->value).epsilon(1e-3));
+    CHECK(each.answer.runs.front().run.purpose == space::Purpose::Verify);
+  }
+  CHECK(with_default == std::set<std::string>{"n2", "n3"});
+  CHECK(nodes.notes.text().empty());
+  CHECK_THAT(nodes.file("asked"), ContainsSubstring("-w n2 --overlap --mem=0 --cpu-bind=none -J default"));
+  CHECK(nodes.has("data/cluster/job-7"));
+  nodes.executor.reset();
+  CHECK_FALSE(nodes.has("data/cluster/job-7"));
+}
+
+TEST_CASE("srun that gives no whole answer has lost the order, whatever it ends with", "[slurm]") {
+  for (const std::string what : {"silent", "half", "lost", "refused", "never_runs"}) {
+    CAPTURE(what);
+    Nodes nodes;
+    nodes.reopen({"n1", "n2"});
+    nodes.does_once("n1", what);
+    const auto lost = nodes.answer_to(0, 128);
+    CHECK(lost.end == OrderEnd::Lost);
+    CHECK(lost.number == 0);
+    // Given again it goes elsewhere.
+    const auto again = nodes.answer_to(0, 128);
+    CHECK(again.end == OrderEnd::Finished);
+    CHECK(again.node == "n2");
+    CHECK_THAT(nodes.notes.text(),
+               ContainsSubstring("an order was lost on the node n1 and is given again: srun ended"));
+  }
+}
+
+TEST_CASE("an order that hangs is ended at its deadline, and its step cancelled", "[slurm]") {
+  Nodes nodes;
+  nodes.longest = std::chrono::milliseconds(200);
+  nodes.reopen({"n1"});
+  nodes.does("n1", "hangs");
+  const auto lost = nodes.answer_to(3, 128);
+  CHECK(lost.end == OrderEnd::Lost);
+  CHECK_THAT(nodes.file("cancelled"), ContainsSubstring("7.4"));
+  CHECK_FALSE(nodes.file("cancelled").contains("7.0"));
+  CHECK(shell("kill -0 " + nodes.file("hanging")).code != 0);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("it took longer than an order may"));
+}
+
+TEST_CASE("a node that loses three orders in a row is left out, and the others go on", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n2", "never_runs");
+  nodes.reopen({"n1", "n2"});
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+  while (!nodes.notes.text().contains("left out")) {
+    const auto answer = nodes.answer_to(1, 64);
+    CHECK((answer.end == OrderEnd::Lost || answer.node == "n1"));
+  }
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("the node n2 is left out: it lost 3 orders in a row"));
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("Unable to create step"));
+  CHECK(nodes.executor->slots() == 1);
+  for (int number = 2; number < 5; ++number) CHECK(nodes.answer_to(number, 64).node == "n1");
+}
+
+TEST_CASE("where no node is left the session ends", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n1", "lost");
+  nodes.reopen({"n1"});
+  for (int tries = 0; tries < tuner::SlurmExecutor::kMostFailures; ++tries)
+    CHECK(nodes.answer_to(0, 128).end == OrderEnd::Lost);
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Interrupted);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("no node is left"));
+}
+
+TEST_CASE("a failure now and then does not leave a node out", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1"});
+  for (int number = 0; number < 4; ++number) {
+    nodes.does_once("n1", "silent");
+    CHECK(nodes.answer_to(number, 128).end == OrderEnd::Lost);
+    CHECK(nodes.answer_to(number, 128).end == OrderEnd::Finished);
+  }
+}
+
+TEST_CASE("a node on which the default fails alone is left out, and its failures count for nothing", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n1", "broken");
+  nodes.reopen({"n1", "n2", "n3"});
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Lost);
+  const auto again = nodes.answer_to(0, 128);
+  CHECK(again.end == OrderEnd::Finished);
+  CHECK(again.trial.outcome == space::Outcome::Ok);
+  CHECK(again.node != "n1");
+  CHECK_THAT(nodes.notes.text(),
+             ContainsSubstring("the node n1 is left out: the default fails on it and works elsewhere"));
+}
+
+TEST_CASE("a default that fails everywhere is the default's failure", "[slurm]") {
+  Nodes nodes;
+  for (const std::string node : {"n1", "n2"}) nodes.does(node, "broken");
+  nodes.reopen({"n1", "n2"});
+  const auto answer = nodes.answer_to(0, 128);
+  CHECK(answer.end == OrderEnd::Finished);
+  CHECK(answer.trial.outcome == space::Outcome::Crashed);
+  CHECK(nodes.executor->slots() == 2);
+}
+
+TEST_CASE("a node of another class is left out, and told why", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n2", "other_class");
+  nodes.reopen({"n1", "n2"});
+  CHECK(nodes.executor->slots() == 1);
+  CHECK_THAT(nodes.notes.text(),
+             ContainsSubstring("the node n2 is left out: it is of another class: cpu.model is 'another', not"));
+}
+
+TEST_CASE("a data folder that a node does not share is refused", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n2", "sees_nothing");
+  const auto opened = nodes.open({"n1", "n2"});
+  REQUIRE_FALSE(opened);
+  CHECK_THAT(opened.error(),
+             ContainsSubstring("the node n2 does not see what this one has just written into the data folder"));
+}
+
+TEST_CASE("an interruption ends what is in flight, a suspension gives it back", "[slurm]") {
+  for (const bool suspended : {false, true}) {
+    Nodes nodes;
+    nodes.reopen({"n1"});
+    CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+    nodes.does_once("n1", "hangs");
+    nodes.submit(1, 64);
+    while (nodes.file("hanging").empty()) std::this_thread::yield();
+    if (suspended)
+      nodes.interruption.suspend();
+    else
+      nodes.interruption.abandon();
+    CHECK(nodes.executor->next().end == (suspended ? OrderEnd::Suspended : OrderEnd::Interrupted));
+    if (!suspended) continue;
+    nodes.interruption.resume();
+    CHECK(nodes.answer_to(1, 64).end == OrderEnd::Finished);
+  }
+}
+
+TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes the campaign", "[slurm]") {
+  const std::string script = tuner::job_script({.name = "evening",
+                                                .nodes = 8,
+                                                .partition = "cpu",
+                                                .gres = "gpu:1",
+                                                .time = std::chrono::hours(30) + std::chrono::seconds(5),
+                                                .notice = std::chrono::seconds(300),
+                                                .log = "/shared/my data/logs/evening-job-%j.log",
+                                                .modules = {"module load cuda"},
+                                                .script = "/shared/my data/jobs/evening.sh",
+                                                .command = {"/opt/nocturne", "tune", "it's.json"}});
+  CHECK(script ==
+        "#!/bin/sh\n#SBATCH --job-name=evening\n#SBATCH --nodes=8\n#SBATCH --exclusive\n#SBATCH --mem=0\n"
+        "#SBATCH --partition=cpu\n#SBATCH --gres=gpu:1\n#SBATCH --time=30:00:05\n#SBATCH --signal=B:USR1@300\n"
+        "#SBATCH --requeue\n#SBATCH --no-kill\n#SBATCH --open-mode=append\n"
+        "#SBATCH --output=\"/shared/my data/logs/evening-job-%j.log\"\nmodule load cuda\n"
+        "export NOCTURNE_JOB_SCRIPT='/shared/my data/jobs/evening.sh'\n"
+        "exec /opt/nocturne tune 'it'\\''s.json'\n");
+}
+
+TEST_CASE("times of jobs are Slurm's or ours", "[slurm]") {
+  using std::chrono::seconds;
+  CHECK(tuner::parse_job_time("08:00:00") == seconds(8 * 3600));
+  CHECK(tuner::parse_job_time("100:00:01") == seconds(360'001));
+  CHECK(tuner::parse_job_time("90min") == seconds(5400));
+  for (const std::string wrong : {"", "8", "1:60:00", "1:00", "00:00:00", "1:2:3:4", "a:b:c", "-1:00:00", ":::"})
+    CHECK_FALSE(tuner::parse_job_time(wrong));
+  CHECK(tuner::is_option_word("[rack1|rack2]&avx512"));
+  for (const std::string wrong : {"", "a b", "a\n#SBATCH --uid=0", "\"x\"", "a;b", "$(x)", "a#b"})
+    CHECK_FALSE(tuner::is_option_word(wrong));
+}
+
+}  // namespace nocturne::test

@@ -1,0 +1,46 @@
+#pragma once
+
+/// `nocturne tune FILE --nodes N`: a campaign on a cluster, by Slurm.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tuner/campaign/session.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/context.hpp"
+#include "tuner/cli/exit_codes.hpp"
+#include "tuner/executor/slurm/slurm_executor.hpp"
+
+namespace nocturne::cli {
+
+struct ClusterOptions {
+  std::optional<std::int64_t> nodes;
+  std::string partition, account, constraint, gres;
+  std::string time;     ///< wall limit of the job; its option is that of a command (tune_command.hpp)
+  std::string cluster;  ///< a registered infrastructure
+  bool print = false;   ///< the script alone
+
+  [[nodiscard]] bool any() const;
+};
+
+void add_cluster(CLI::App& subcommand, ClusterOptions& options);
+
+/// The nodes that a campaign has in this job; empty: this process is in none, or shall write a script. In the shell of
+/// salloc, which is on no node, this program is replaced by srun, which starts it again on the first node. Says which
+/// nodes there are. Throws Refusal.
+[[nodiscard]] std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, const Context& context);
+
+/// Writes the script, lets Slurm check it, and hands it in; with --print it is only printed. Throws Refusal.
+[[nodiscard]] ExitCode submit_campaign(const ClusterOptions& options, const Context& context,
+                                       const tuner::CampaignSpec& spec);
+
+/// Who carries out the orders of the session; null: this process, for it is on the only node. Throws Refusal.
+[[nodiscard]] std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& allocation,
+                                                               const Context& context, const tuner::Session& session);
+
+/// The job's time was over before the campaign's work was complete: queues it again, and says so. Whether it could.
+[[nodiscard]] bool queue_job_again(const tuner::Allocation& allocation, const Context& context);
+
+}  // namespace nocturne::cli

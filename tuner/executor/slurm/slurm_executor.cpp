@@ -1,0 +1,360 @@
+#include "tuner/executor/slurm/slurm_executor.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <ranges>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "space/parameter.hpp"
+#include "tuner/executor/carry_out.hpp"
+#include "tuner/executor/order_json.hpp"
+
+namespace nocturne::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+constexpr nanoseconds kLook = std::chrono::seconds(1);  // while it waits for an answer
+/// Starting and ending a worker, beyond its deadline.
+constexpr nanoseconds kAroundRun = std::chrono::seconds(30);
+constexpr nanoseconds kLongestInstallation = std::chrono::minutes(70);  // an hour, and a build
+constexpr nanoseconds kLongestBuild = std::chrono::minutes(12);         // ten minutes
+constexpr nanoseconds kDescription = std::chrono::minutes(2);
+constexpr nanoseconds kPauseAfterLoss = std::chrono::seconds(1);
+
+/// Of what must match, a clause each.
+std::string other_class(const space::Fingerprint& here, const space::Fingerprint& there) {
+  std::string words;
+  for (const space::FingerprintDifference& each : here.differences(there)) {
+    if (each.match != space::Match::Must) continue;
+    words += fmt::format("{}{} is '{}', not '{}'", words.empty() ? "" : ", ", each.name, each.now, each.before);
+  }
+  return words;
+}
+
+}  // namespace
+
+nanoseconds longest_order(const CampaignSpec& spec) {
+  const bool installs = std::ranges::any_of(spec.space.parameters(), [](const space::Parameter& parameter) {
+    return parameter.stage == space::Stage::Environment;
+  });
+  return (std::max(spec.run.repeats, 1) + kMostRunsBeyond) * (spec.run.deadline + kAroundRun) +
+         (installs ? kLongestInstallation : kLongestBuild);
+}
+
+SlurmExecutor::SlurmExecutor(Options options, const CampaignSpec& spec, const space::Fingerprint& machine,
+                             OrderObserver& observer, Interruption& interruption)
+    : options_(std::move(options)), spec_(spec), machine_(machine), observer_(observer), interruption_(interruption) {
+  for (const std::string& name : options_.allocation.nodes)
+    nodes_.push_back(std::make_unique<Node>(Node{.name = name}));
+}
+
+std::expected<void, std::string> SlurmExecutor::make_folder() const {
+  std::error_code error;
+  fs::remove_all(options_.folder, error);
+  fs::create_directories(options_.folder, error);
+  const fs::path file = options_.folder / "describe.json";
+  std::ofstream(file) << to_json(
+      Order{.document = spec_.document, .process_sd = spec_.run.process_sd, .task = DescribeOrder{}});
+  if (fs::is_regular_file(file, error) && fs::file_size(file, error) > 0) return {};
+  return std::unexpected(fmt::format("'{}' cannot be written", file.string()));
+}
+
+std::expected<std::unique_ptr<SlurmExecutor>, std::string> SlurmExecutor::open(Options options,
+                                                                               const CampaignSpec& spec,
+                                                                               const space::Fingerprint& machine,
+                                                                               OrderObserver& observer,
+                                                                               Interruption& interruption) {
+  std::unique_ptr<SlurmExecutor> executor(new SlurmExecutor(std::move(options), spec, machine, observer, interruption));
+  if (auto made = executor->make_folder(); !made) return std::unexpected(made.error());
+  std::set<std::string> blind;
+  {
+    std::vector<std::jthread> asking;
+    for (const auto& node : executor->nodes_) {
+      asking.emplace_back([&, node = node.get()] {
+        if (executor->describe(*node)) return;
+        const std::lock_guard lock(executor->mutex_);
+        blind.insert(node->name);
+      });
+    }
+  }
+  executor->flush();
+  if (!blind.empty()) {
+    return std::unexpected(fmt::format(
+        "the node {} does not see what this one has just written into the data folder ('{}'): it must lie on a "
+        "file system that all nodes share. Name one with --data.",
+        *blind.begin(), executor->options_.folder.parent_path().parent_path().string()));
+  }
+  if (std::ranges::all_of(executor->nodes_, &Node::left_out)) return std::unexpected("no node is left to measure on");
+  for (const auto& node : executor->nodes_)
+    executor->threads_.emplace_back([executor = executor.get(), node = node.get()] { executor->work(*node); });
+  return executor;
+}
+
+SlurmExecutor::~SlurmExecutor() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_.request_stop();
+  }
+  changed_.notify_all();
+  threads_.clear();
+  std::error_code ignored;
+  fs::remove_all(options_.folder, ignored);
+}
+
+StepResult SlurmExecutor::ask_what_it_is(Node& node, const std::string& file) {
+  for (int tries = 1;; ++tries) {
+    StepResult result = run(node, {"execute", file}, {}, "describe", kDescription);
+    if (result.end != StepResult::End::NeverRan || tries == kMostFailures) return result;
+    node.not_before = steady_clock::now() + options_.pause;
+    rest(node);
+  }
+}
+
+bool SlurmExecutor::describe(Node& node) {
+  const std::string file = (options_.folder / "describe.json").string();
+  const StepResult result = ask_what_it_is(node, file);
+  const std::lock_guard lock(mutex_);
+  if (!result.answer) {
+    // What `execute` says of an order that is not there.
+    if (result.reason.contains(file)) return false;
+    leave_out(node, "it did not say what it is: " + result.reason);
+    return true;
+  }
+  if (const std::string why = other_class(machine_, result.answer->machine); !why.empty())
+    leave_out(node, "it is of another class: " + why);
+  else if (const auto* described = std::get_if<MachineAnswer>(&result.answer->result))
+    node.cpus = described->cpus;
+  return true;
+}
+
+std::size_t SlurmExecutor::slots() const {
+  const std::lock_guard lock(mutex_);
+  const auto now = steady_clock::now();
+  const auto ready = std::ranges::count_if(
+      nodes_, [now](const auto& node) { return !node->left_out && (node->order || node->not_before <= now); });
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(ready, 1));
+}
+
+SlurmExecutor::Node* SlurmExecutor::choose(std::int64_t number) {
+  const std::set<std::string>& lost_on = lost_on_[number];
+  Node* chosen = nullptr;
+  const auto rank = [&](const Node& node) { return std::pair(lost_on.contains(node.name), node.not_before); };
+  for (const auto& node : nodes_) {
+    if (node->left_out || node->order) continue;
+    if (chosen == nullptr || rank(*node) < rank(*chosen)) chosen = node.get();
+  }
+  return chosen;
+}
+
+void SlurmExecutor::submit(TrialOrder order) {
+  observer_.running(order.number, order.configuration);
+  const std::lock_guard lock(mutex_);
+  started_ = true;
+  if (!busy_since_) busy_since_ = steady_clock::now();
+  if (Node* node = choose(order.number)) {
+    node->order = std::move(order);
+  } else {
+    say("no node is left to measure on");
+    answers_.push_back({.number = order.number, .end = OrderEnd::Interrupted});
+  }
+  changed_.notify_all();
+}
+
+TrialAnswer SlurmExecutor::next() {
+  for (;;) {
+    flush();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLook, [this] { return !answers_.empty() || !sentences_.empty(); });
+    const auto busy = busy_since_ ? steady_clock::now() - *busy_since_ : nanoseconds{0};
+    if (!answers_.empty() && sentences_.empty()) {
+      TrialAnswer answer = std::move(answers_.front());
+      answers_.pop_front();
+      busy_since_ = steady_clock::now();
+      return answer;
+    }
+    lock.unlock();
+    observer_.progress({.elapsed = busy});
+  }
+}
+
+std::vector<DefaultOnNode> SlurmExecutor::take_defaults() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(defaults_, {});
+}
+
+void SlurmExecutor::flush() {
+  std::unique_lock lock(mutex_);
+  const auto sentences = std::exchange(sentences_, {});
+  lock.unlock();
+  for (const std::string& sentence : sentences) observer_.note(sentence);
+}
+
+void SlurmExecutor::work(Node& node) {
+  while (wait_for_work(node)) {
+    std::unique_lock lock(mutex_);
+    const bool before = wants_default(node);
+    lock.unlock();
+    if (before)
+      measure_default(node);
+    else
+      carry_out(node);
+  }
+}
+
+bool SlurmExecutor::wait_for_work(Node& node) {
+  std::unique_lock lock(mutex_);
+  (void)changed_.wait(lock, ending_.get_token(), [&] { return node.left_out || node.order || wants_default(node); });
+  return !node.left_out && !ending_.stop_requested();
+}
+
+bool SlurmExecutor::is_default(const TrialOrder& order) const {
+  return order.configuration == spec_.space.default_configuration();
+}
+
+bool SlurmExecutor::wants_default(const Node& node) const {
+  if (!started_ || interruption_.requested()) return false;
+  if (node.order && is_default(*node.order)) return false;  // this one says it
+  if (node.default_state == Node::Default::Unknown) return true;
+  return node.order && steady_clock::now() - node.default_at >= options_.default_again;
+}
+
+bool SlurmExecutor::works_elsewhere(const Node& node) const {
+  return std::ranges::any_of(
+      nodes_, [&](const auto& each) { return each.get() != &node && each->default_state == Node::Default::Works; });
+}
+
+bool SlurmExecutor::others_try(const Node& node) const {
+  return std::ranges::any_of(nodes_, [&](const auto& each) {
+    return each.get() != &node && !each->left_out && each->default_state == Node::Default::Unknown;
+  });
+}
+
+void SlurmExecutor::judge_default(Node& node, const TrialAnswer& answer) {
+  std::unique_lock lock(mutex_);
+  node.default_at = steady_clock::now();
+  const bool works = answer.trial.outcome == space::Outcome::Ok;
+  node.default_state = works ? Node::Default::Works : Node::Default::Fails;
+  node.default_reason = answer.trial.reason;
+  changed_.notify_all();
+  if (works) return;
+  // Whether it is the node or the configuration is said by the others.
+  while (!ending_.stop_requested() && !interruption_.requested() && !works_elsewhere(node) && others_try(node))
+    (void)changed_.wait_for(lock, kLook);
+  if (works_elsewhere(node))
+    leave_out(node, fmt::format("the default fails on it and works elsewhere: {}", node.default_reason));
+}
+
+void SlurmExecutor::measure_default(Node& node) {
+  const TrialOrder order{.configuration = spec_.space.default_configuration(), .purpose = space::Purpose::Verify};
+  const Attempt attempt = this->attempt(node, order, "default");
+  if (!attempt.answer) return;  // it is wanted still, unless the session ends
+  {
+    const std::lock_guard lock(mutex_);
+    defaults_.push_back({.node = node.name, .answer = *attempt.answer});
+  }
+  judge_default(node, *attempt.answer);
+}
+
+void SlurmExecutor::carry_out(Node& node) {
+  const TrialOrder order = *node.order;  // this thread alone takes it away
+  Attempt attempt = this->attempt(node, order, fmt::format("trial-{}", order.number));
+  if (attempt.answer && is_default(order)) judge_default(node, *attempt.answer);
+  const std::lock_guard lock(mutex_);
+  if (!node.order) return;  // the node was left out, and the order with it
+  node.order.reset();
+  answers_.push_back(attempt.answer ? *std::move(attempt.answer)
+                                    : TrialAnswer{.number = order.number, .end = attempt.end});
+  changed_.notify_all();
+}
+
+void SlurmExecutor::rest(const Node& node) {
+  std::unique_lock lock(mutex_);
+  while (!ending_.stop_requested() && !interruption_.requested() && steady_clock::now() < node.not_before)
+    (void)changed_.wait_for(lock, kLook);
+}
+
+StepResult SlurmExecutor::run(Node& node, std::vector<std::string> words, const fs::path& input,
+                              const std::string& name, nanoseconds limit) {
+  std::vector<std::string> all = options_.program;
+  all.insert(all.end(), words.begin(), words.end());
+  std::stop_source stop;
+  const std::stop_callback with_session(interruption_.token(), [&stop] { stop.request_stop(); });
+  const std::stop_callback with_this(ending_.get_token(), [&stop] { stop.request_stop(); });
+  return run_step(options_.commands,
+                  {.job = options_.allocation.job,
+                   .node = node.name,
+                   .name = name,
+                   .words = std::move(all),
+                   .input = input,
+                   .folder = options_.folder},
+                  steady_clock::now() + limit, stop.get_token());
+}
+
+SlurmExecutor::Attempt SlurmExecutor::attempt(Node& node, const TrialOrder& order, const std::string& name) {
+  rest(node);
+  const auto suspensions = interruption_.suspensions();
+  const auto flight = interruption_.begin();
+  if (interruption_.requested() || ending_.stop_requested()) return {.end = OrderEnd::Interrupted};
+  const fs::path file = options_.folder / (node.name + ".order");
+  const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = order};
+  std::ofstream(file, std::ios::trunc) << to_json(whole);
+  const StepResult result = run(node, {"execute"}, file, name, options_.longest_order);
+  return judge(node, result, order, suspensions);
+}
+
+SlurmExecutor::Attempt SlurmExecutor::judge(Node& node, const StepResult& result, const TrialOrder& order,
+                                            std::int64_t suspensions) {
+  const std::lock_guard lock(mutex_);
+  if (result.end == StepResult::End::Stopped) {
+    const bool suspended = interruption_.again_after_suspension(suspensions);
+    return {.end = suspended ? OrderEnd::Suspended : OrderEnd::Interrupted};
+  }
+  const auto lost = [&](const std::string& reason) {
+    lost_on_[order.number].insert(node.name);
+    failed(node, reason, result.end == StepResult::End::NeverRan ? options_.pause : kPauseAfterLoss);
+    return Attempt{};
+  };
+  if (!result.answer) return lost(result.reason);
+  const auto* answer = std::get_if<TrialAnswer>(&result.answer->result);
+  if (answer == nullptr || answer->number != order.number) return lost("the answer is to another order");
+  // Somebody ended it on its node; the session goes on.
+  if (answer->end != OrderEnd::Finished) {
+    if (interruption_.requested()) return {.end = OrderEnd::Interrupted};
+    return lost("it was ended on its node");
+  }
+  if (const std::string why = other_class(machine_, result.answer->machine); !why.empty()) {
+    leave_out(node, "it changed while it measured: " + why);
+    return {};
+  }
+  node.failures = 0;
+  Attempt attempt{.end = OrderEnd::Finished, .answer = *answer};
+  attempt.answer->machine = result.answer->machine;
+  attempt.answer->node = node.name;
+  return attempt;
+}
+
+void SlurmExecutor::failed(Node& node, const std::string& reason, nanoseconds pause) {
+  node.not_before = steady_clock::now() + pause;
+  if (++node.failures == kMostFailures)
+    leave_out(node, fmt::format("it lost {} orders in a row: {}", kMostFailures, reason));
+  else
+    say(fmt::format("an order was lost on the node {} and is given again: {}", node.name, reason));
+}
+
+void SlurmExecutor::leave_out(Node& node, const std::string& why) {
+  node.left_out = true;
+  say(fmt::format("the node {} is left out: {}", node.name, why));
+  if (node.order) {
+    answers_.push_back({.number = node.order->number, .end = OrderEnd::Lost});
+    node.order.reset();
+  }
+  changed_.notify_all();
+}
+
+}  // namespace nocturne::tuner

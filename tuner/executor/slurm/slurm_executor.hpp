@@ -1,0 +1,148 @@
+#pragma once
+
+/// Carries orders out on the nodes of a job of Slurm: one slot a node, one step an order.
+///
+/// The node is a block: the default is measured on each before anything else, and again every half hour. What fails on
+/// the side of Slurm or a node is never an answer: the order is lost, to be given again, and goes to another node where
+/// there is one. A node that loses three orders in a row is left out; so is one of another class, and one on which the
+/// default fails while it works elsewhere. Each with a sentence.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "space/fingerprint.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/executor/interruption.hpp"
+#include "tuner/executor/order.hpp"
+#include "tuner/executor/order_observer.hpp"
+#include "tuner/executor/slurm/allocation.hpp"
+#include "tuner/executor/slurm/step.hpp"
+
+namespace nocturne::tuner {
+
+/// The longest that an order of this campaign can take while all goes well: every run to its deadline, and what must be
+/// installed or built before.
+[[nodiscard]] std::chrono::nanoseconds longest_order(const CampaignSpec& spec);
+
+/// Not thread-safe, as its interface says; a thread of its own waits for each node.
+class SlurmExecutor final : public OrderExecutor {
+ public:
+  struct Options {
+    SlurmCommands commands;
+    Allocation allocation;
+    std::vector<std::string> program;  ///< what runs on a node, before the word `execute`: nocturne --data FOLDER
+    /// In the data folder. Made anew, and removed at the end. What is written here must be seen on the nodes.
+    std::filesystem::path folder;
+    std::chrono::nanoseconds longest_order{};
+    std::chrono::nanoseconds pause = std::chrono::minutes(1);  ///< after a step that Slurm could not start
+    std::chrono::nanoseconds default_again = std::chrono::minutes(30);
+  };
+
+  /// A node that loses so many orders in a row does not lose them by chance.
+  static constexpr int kMostFailures = 3;
+
+  /// Asks all nodes what they are, at once, and keeps those whose fingerprint has the key of `machine`. Blocks; says
+  /// what it leaves out. `spec`, `observer` and `interruption` outlive it. The error is a sentence: the data folder is
+  /// not shared, or no node is left.
+  [[nodiscard]] static std::expected<std::unique_ptr<SlurmExecutor>, std::string> open(
+      Options options, const CampaignSpec& spec, const space::Fingerprint& machine, OrderObserver& observer,
+      Interruption& interruption);
+  SlurmExecutor(const SlurmExecutor&) = delete;
+  SlurmExecutor& operator=(const SlurmExecutor&) = delete;
+  /// Ends what is in flight.
+  ~SlurmExecutor() override;
+
+  [[nodiscard]] std::size_t slots() const override;
+  void submit(TrialOrder order) override;
+  [[nodiscard]] TrialAnswer next() override;
+  [[nodiscard]] std::vector<DefaultOnNode> take_defaults() override;
+
+ private:
+  using Moment = std::chrono::steady_clock::time_point;
+
+  struct Node {
+    enum class Default { Unknown, Works, Fails };
+    std::string name;
+    std::vector<int> cpus;  ///< of its slot
+    bool left_out = false;
+    int failures = 0;                   ///< orders lost in a row
+    Moment not_before{};                ///< after a failure
+    std::optional<TrialOrder> order{};  ///< in hand
+    Default default_state = Default::Unknown;
+    Moment default_at{};           ///< when it was measured last
+    std::string default_reason{};  ///< why it failed
+  };
+
+  SlurmExecutor(Options options, const CampaignSpec& spec, const space::Fingerprint& machine, OrderObserver& observer,
+                Interruption& interruption);
+
+  /// Makes the folder; the error says why not.
+  [[nodiscard]] std::expected<void, std::string> make_folder() const;
+  [[nodiscard]] StepResult ask_what_it_is(Node& node, const std::string& file);
+  /// Asks one node; false: it does not see the folder. Leaves it out where it does not answer or is of another class.
+  [[nodiscard]] bool describe(Node& node);
+  void work(Node& node);
+  /// Blocks until there is something to do on it; false: nothing will be any more.
+  [[nodiscard]] bool wait_for_work(Node& node);
+  void measure_default(Node& node);
+  /// What the default did on this node; leaves it out where it fails here alone, once that is known.
+  void judge_default(Node& node, const TrialAnswer& answer);
+  void carry_out(Node& node);
+
+  /// One order on one node, with what that says of the node.
+  struct Attempt {
+    OrderEnd end = OrderEnd::Lost;
+    std::optional<TrialAnswer> answer{};  ///< set exactly where it finished
+  };
+  [[nodiscard]] Attempt attempt(Node& node, const TrialOrder& order, const std::string& name);
+  [[nodiscard]] Attempt judge(Node& node, const StepResult& result, const TrialOrder& order, std::int64_t suspensions);
+  [[nodiscard]] StepResult run(Node& node, std::vector<std::string> words, const std::filesystem::path& input,
+                               const std::string& name, std::chrono::nanoseconds limit);
+  void rest(const Node& node);
+
+  // REQUIRES of all that follow: the mutex is held.
+  [[nodiscard]] bool is_default(const TrialOrder& order) const;
+  [[nodiscard]] bool wants_default(const Node& node) const;
+  [[nodiscard]] bool works_elsewhere(const Node& node) const;
+  [[nodiscard]] bool others_try(const Node& node) const;
+  [[nodiscard]] Node* choose(std::int64_t number);
+  void failed(Node& node, const std::string& reason, std::chrono::nanoseconds pause);
+  void leave_out(Node& node, const std::string& why);
+  void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
+
+  /// Says what the threads had to say.
+  void flush();
+
+  const Options options_;
+  const CampaignSpec& spec_;
+  const space::Fingerprint machine_;
+  OrderObserver& observer_;
+  Interruption& interruption_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::map<std::int64_t, std::set<std::string>> lost_on_;  ///< trial → nodes that lost its order
+  std::deque<TrialAnswer> answers_;
+  std::vector<DefaultOnNode> defaults_;
+  std::vector<std::string> sentences_;
+  std::optional<Moment> busy_since_;
+  bool started_ = false;  ///< an order was given
+  std::stop_source ending_;
+  std::vector<std::jthread> threads_;  ///< the last member: they end before what they use
+};
+
+}  // namespace nocturne::tuner

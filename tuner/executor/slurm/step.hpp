@@ -1,0 +1,49 @@
+#pragma once
+
+/// One order as one step of a job: `srun` starts it on a node, hands it the order and brings its answer.
+///
+/// A whole answer is success, whatever srun ends with: it says 0 where a node dies, where it is told to end and where
+/// the job is queued again, and it can hang for ever, so a step has a deadline of ours.
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tuner/executor/order.hpp"
+#include "tuner/executor/slurm/allocation.hpp"
+
+namespace nocturne::tuner {
+
+struct SlurmStep {
+  std::string job{}, node{};
+  std::string name{};                ///< what accounting shows: trial-17
+  std::vector<std::string> words{};  ///< what runs on the node; prints an answer (order_json.hpp)
+  std::filesystem::path input{};     ///< the file that is its standard input; empty: none
+  std::filesystem::path folder{};    ///< exists; what it prints is written there, and removed
+};
+
+struct StepResult {
+  enum class End {
+    Answered,
+    NoAnswer,        ///< it ended, the node is lost, or something killed it
+    NeverRan,        ///< Slurm could not start it: again a minute later
+    DeadlinePassed,  ///< it was ended, and so was what it ran
+    Stopped,         ///< likewise, as was wanted
+  };
+  End end = End::NoAnswer;
+  std::string reason{};                 ///< a sentence without a full stop; Answered: empty
+  std::optional<OrderAnswer> answer{};  ///< set exactly where it answered
+};
+
+/// Its command. Overlap: our slots exclude each other, and a second step of the coordinator's own node must not wait
+/// for it. No binding: under task/affinity a step that overlaps may be bound to one CPU.
+[[nodiscard]] std::vector<std::string> srun_words(const SlurmCommands& commands, const SlurmStep& step);
+
+/// Blocks until it has ended.
+[[nodiscard]] StepResult run_step(const SlurmCommands& commands, const SlurmStep& step,
+                                  std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
+
+}  // namespace nocturne::tuner
