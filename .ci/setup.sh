@@ -12,13 +12,14 @@ readonly exit_failed=1 exit_usage=2 exit_packages=5
 readonly packages_to_build=(
   g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 ca-certificates util-linux:taskset
   libeigen3-dev libnlopt-cxx-dev libsqlitecpp-dev libsqlite3-dev libcli11-dev libfmt-dev libboost-dev libssl-dev zlib1g-dev
-  libjpeg62-turbo-dev libre2-dev)
+  libjpeg62-turbo-dev libre2-dev libjs-chart.js)
 # What the example campaign tries beside the defaults: a second compiler (66 MB, seconds), two allocators, and a framework in an
 # environment of its own.
 readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4 python3-venv)
-# What some tests need and are skipped without: containers and a registry of images, environments of Python, make.
+# What some tests need and are skipped without: containers and a registry of images, environments of Python, make, a browser.
 readonly packages_to_skip_nothing=(charliecloud:ch-run podman:podman runc:runc docker-registry:docker-registry openssl:openssl
-  slurm-wlm:sbatch slurm-wlm-basic-plugins python3-venv python3-numpy make:make binutils:readelf dpkg-dev:dpkg-source)
+  slurm-wlm:sbatch slurm-wlm-basic-plugins python3-venv python3-numpy make:make binutils:readelf dpkg-dev:dpkg-source
+  chromium-headless-shell:chromium-headless-shell fonts-dejavu-core)
 readonly packages_to_lint=(clang-19:clang++-19 clang-tidy-19:clang-tidy-19)
 readonly packages_to_fuzz=(clang-19:clang++-19 libclang-rt-19-dev)  # the compiler, libFuzzer and the sanitizers' runtime
 readonly catch2_major=3

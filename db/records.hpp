@@ -139,6 +139,18 @@ struct StoredRun {
   bool in_flight = false;  ///< begun and not yet stored as finished: if nothing tunes the campaign, it was interrupted
 };
 
+/// When a process ran, for what, and how busy the machine was beside it: a run without all that it measured.
+struct RunSpan {
+  std::string id{};        ///< as in space::Run
+  std::int64_t trial = 0;  ///< the number of the trial it belongs to
+  space::Purpose purpose = space::Purpose::Search;
+  space::Outcome outcome = space::Outcome::Killed;
+  bool in_flight = false;
+  std::int64_t started_unix_ns = 0;
+  std::chrono::nanoseconds wall{};
+  std::optional<double> other_cpu{}, steal{};  ///< as in space::Load
+};
+
 /// A run with the campaign it was made in.
 struct CampaignRun {
   CampaignId campaign = 0;

@@ -188,6 +188,8 @@ class Store {
   /// Runs with purpose gate and one of `count` seeds from `first_seed` on that ended ok, of any campaign: what a
   /// reference trained for one campaign serves the next. By seed, oldest first.
   [[nodiscard]] std::vector<CampaignRun> gate_runs(std::int64_t first_seed, std::int64_t count) const;
+  /// All runs of a campaign's own trials, those of pairs among them, in the order in which they were started.
+  [[nodiscard]] std::vector<RunSpan> run_spans(CampaignId campaign) const;
   /// What a campaign has worked on beside its trials, in all sessions: runs of preflights and of the gate, pairs but
   /// for those that the user asked for, and builds and environments made since it began that its runs use.
   [[nodiscard]] std::chrono::nanoseconds time_beside_trials(CampaignId campaign) const;

@@ -60,6 +60,26 @@ std::vector<CampaignRun> Store::gate_runs(std::int64_t first_seed, std::int64_t 
   });
 }
 
+std::vector<RunSpan> Store::run_spans(CampaignId campaign) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<RunSpan> {
+    SQLite::Statement rows = query(
+        database,
+        "SELECT run_id, trials.number, purpose, runs.outcome, in_flight, started_unix_ns, wall_ns, other_cpu, steal"
+        " FROM runs JOIN trials ON trials.id = trial_id WHERE campaign_id = ?1 ORDER BY started_unix_ns, runs.id",
+        campaign);
+    std::vector<RunSpan> spans;
+    while (rows.executeStep()) {
+      RunSpan& span = spans.emplace_back();
+      std::string purpose, outcome;
+      Reader(rows).into(span.id, span.trial, purpose, outcome, span.in_flight, span.started_unix_ns, span.wall,
+                        span.other_cpu, span.steal);
+      span.purpose = space::purpose_from_text(purpose).value();
+      span.outcome = space::outcome_from_text(outcome).value();
+    }
+    return spans;
+  });
+}
+
 std::chrono::nanoseconds Store::time_beside_trials(CampaignId campaign) const {
   return connection_->read([&](const SQLite::Database& database) -> std::chrono::nanoseconds {
     // The two of a pair are alive together, unless they are measured one after the other.

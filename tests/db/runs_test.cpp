@@ -161,3 +161,28 @@ TEST_CASE("runs of the gate are found by their seed, whatever the campaign", "[d
   CHECK(found[0].campaign == begun.campaign_id);
   CHECK(found[0].spec == campaign("c").spec);
 }
+
+TEST_CASE("when processes ran is read without what they measured, in the order of their start", "[db]") {
+  Begun begun;
+  RunRecord late = run("late"), early = run("early");
+  early.run.started_unix_ns = late.run.started_unix_ns - 5;
+  early.run.purpose = nocturne::space::Purpose::Gate;
+  early.run.load.other_cpu.reset();
+  begun.store.add_run(begun.trial, late);
+  begun.store.add_run(begun.trial, early);
+  begun.store.begin_run(begun.trial, run("begun"));
+  const auto spans = begun.store.run_spans(begun.campaign_id);
+  REQUIRE(spans.size() == 3);
+  CHECK(spans[0].id == "early");
+  CHECK(spans[0].purpose == nocturne::space::Purpose::Gate);
+  CHECK(spans[0].started_unix_ns == early.run.started_unix_ns);
+  CHECK_FALSE(spans[0].other_cpu);
+  CHECK(spans[1].id == "late");
+  CHECK(spans[1].wall == late.run.wall);
+  CHECK(spans[1].outcome == late.run.outcome);
+  CHECK(spans[1].other_cpu == late.run.load.other_cpu);
+  CHECK(spans[1].steal == late.run.load.steal);
+  CHECK(spans[2].id == "begun");
+  CHECK(spans[2].in_flight);
+  CHECK(begun.store.run_spans(begun.campaign_id + 1).empty());
+}

@@ -33,7 +33,7 @@ const std::vector<Subcommand>& subcommands() {
       {look, "explain", "Which parameters made the difference", add_explain},
       {look, "model", "What the linear model has learnt, and how far to trust it", add_model},
       {look, "roofline", "How far from possible each measured configuration is", add_roofline},
-      {look, "report", "The paper's published results against this machine's", add_report},
+      {look, "report", "A campaign as one page to hand on; the paper's results", add_report},
       {look, "list", "Campaigns, trials, parameters, strategies, workers, …", add_list},
       {look, "show", "Everything known of one trial and its runs", add_show},
       {deploy, "apply", "Run a command the way a profile was measured", add_apply},

@@ -44,6 +44,7 @@ foreach(folder kernels measure/protocol measure/environment/recipes measure/envi
 endforeach()
 
 install(FILES README.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${NOCTURNE_CHART_JS_LICENCE} DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME chart.js.copyright)  # it is in the program
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(CODE "execute_process(COMMAND $<TARGET_FILE:nocturne> completion bash OUTPUT_FILE ${CMAKE_BINARY_DIR}/completion.bash COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${CMAKE_BINARY_DIR}/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME nocturne)

@@ -5,6 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "tuner/campaign/answer/failure_groups.hpp"
+
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
 
@@ -36,7 +38,7 @@ std::string failure_page(const std::vector<std::string>& reasons) {
 }  // namespace
 
 TEST_CASE("failures that say the same are one line with their trials", "[cli]") {
-  const auto groups = cli::grouped(failed_answer({"a", "b", "a"}).failures);
+  const auto groups = tuner::grouped(failed_answer({"a", "b", "a"}).failures);
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].trials == std::vector<std::int64_t>{10, 12});
   CHECK(groups[1].reason == "b");

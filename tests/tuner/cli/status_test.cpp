@@ -176,3 +176,13 @@ TEST_CASE("a program at the end that does not exist is refused at the beginning"
   CHECK(cli.nocturne({"tune", "nowhere.json", "--on-finish-arg", "x"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("--on-finish, and that is missing"));
 }
+
+TEST_CASE("status --watch draws how the best came down, and ends with a campaign that does not run", "[cli]") {
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  REQUIRE(cli.nocturne({"status", "--watch"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Search    █▁▁▁ best so far: 5.00 s to 3.00 s in 4 trials"));
+  CHECK(cli.nocturne({"status", "--watch", "--json"}) == ExitCode::Usage);
+  REQUIRE(cli.nocturne({"status"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), !ContainsSubstring("Search    "));
+}

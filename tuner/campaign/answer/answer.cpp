@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "measure/comparison/noise.hpp"
+#include "tuner/campaign/answer/answer_evidence.hpp"
 #include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
-#include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
@@ -74,21 +74,9 @@ Answer with_waits(const db::Store& store, Answer answer) {
 
 /// What the pairs of the answer's comparison say at its horizon.
 std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answer& answer) {
-  const space::Workload workload = workload_of(answer.campaign.spec);
-  const auto schedule = [&](const db::StoredTrial& trial) {
-    return measure::schedule_of(workload, trial.trial.configuration, 128, protocol::PartialBatch::Train);
-  };
-  const auto baseline = schedule(*answer.baseline);
-  const auto candidate = schedule(*answer.best);
-  if (!baseline || !candidate) return std::nullopt;
-  const auto pairs = stored_pairs(store, *answer.comparison, *baseline, *candidate);
-  const CampaignSections sections = sections_of(answer.campaign.spec);
-  const auto pace = [&](const db::StoredTrial& trial) {
-    return pace_of(sections.worker.own, sections.run.deadline, trial);
-  };
-  const auto policy = planned_pairs(sections.verify, sections.budget.wall,
-                                    forecast_pair(sections.verify, pace(*answer.baseline), pace(*answer.best)));
-  return verdict_at(pairs, answer.comparison->id, answer.objective.primary, policy);
+  const auto pairs = pairs_of(store, answer);
+  if (!pairs) return std::nullopt;
+  return verdict_at(pairs->stored, answer.comparison->id, answer.objective.primary, pairs->policy);
 }
 
 /// What curves and the trial's own times say of it together.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "search/model/pruning.hpp"
@@ -13,10 +14,30 @@
 namespace nocturne::tuner {
 namespace {
 
+std::vector<LeftOutTrial> each_left_out(LearnedCampaign& learned) {
+  std::map<std::string, std::int64_t, std::less<>> numbers;
+  for (const space::Trial& trial : learned.trials) numbers.emplace(trial.configuration.identity(), trial.number);
+  std::vector<LeftOutTrial> result;
+  for (const auto& each : learned.times().leave_one_out()) {
+    const auto configuration = learned.lattice().configuration(learned.times().point(each.trial));
+    const auto number = numbers.find(configuration.identity());
+    if (number == numbers.end()) continue;
+    const auto interval = each.prediction.log_interval(0.9);
+    result.push_back({.trial = number->second,
+                      .predicted = std::exp(each.prediction.log_mean()),
+                      .low = std::exp(interval.lower),
+                      .high = std::exp(interval.upper),
+                      .measured = std::exp(each.log_value)});
+  }
+  std::ranges::sort(result, {}, &LeftOutTrial::trial);
+  return result;
+}
+
 std::expected<Expectations, std::string> work_out(const db::Store& store, const Answer& answer) {
   const auto learned = learn_from(store, answer.campaign);
   if (!learned) return std::unexpected(learned.error());
-  Expectations result{.matters = {}, .continuing = {}, .without = (*learned)->without};
+  Expectations result{
+      .matters = {}, .continuing = {}, .left_out = each_left_out(**learned), .without = (*learned)->without};
   if (answer.best) result.matters = matters(**learned, answer.best->trial.configuration);
   result.continuing = continuing(**learned, std::chrono::hours(1));
   return result;
@@ -128,7 +149,8 @@ void add_ruled_out(LearnedCampaign& learned, const std::vector<space::Level>& be
 
 }  // namespace
 
-NOCTURNE_MEMBERS(Expectations, matters, continuing, without);
+NOCTURNE_MEMBERS(LeftOutTrial, trial, predicted, low, high, measured);
+NOCTURNE_MEMBERS(Expectations, matters, continuing, left_out, without);
 
 Expectations expectations_of(const db::Store& store, const Answer& answer) {
   const std::string best = answer.best ? answer.best->trial.configuration.identity() : std::string();

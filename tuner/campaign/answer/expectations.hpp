@@ -3,6 +3,7 @@
 /// What the model adds to the answer of a stored campaign; it is fitted once for all of it, and kept
 /// (kept/kept_document.hpp) for whoever asks the same again.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,10 +62,19 @@ inline constexpr double kPageConfidence = 0.95;
 /// Empty lists where the configuration is none of the space's, or nothing else was tried.
 [[nodiscard]] Matters matters(LearnedCampaign& learned, const space::Configuration& best);
 
+/// A trial as the model predicts it from all the others, beside what it took: seconds at the primary horizon.
+struct LeftOutTrial {
+  std::int64_t trial = 0;
+  double predicted = 0;
+  double low = 0, high = 0;  ///< 90 % interval of a measurement
+  double measured = 0;
+};
+
 /// Each is empty where nothing can be said yet.
 struct Expectations {
   std::optional<Matters> matters;
   std::optional<ValueOfContinuing> continuing;  ///< for another hour
+  std::vector<LeftOutTrial> left_out;           ///< each trial that the model rests on
   std::vector<std::string> without;             ///< sentences: constraints that are not in force (stored_document.hpp)
 };
 

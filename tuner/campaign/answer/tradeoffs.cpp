@@ -75,6 +75,11 @@ bool dominates(const std::vector<double>& a, const std::vector<double>& b) {
   return better;
 }
 
+/// Epochs to two or three digits: 0.34, 2.1, 37, 1,200 need no more.
+std::string epochs_number(double epochs) {
+  return epochs < 10 ? fmt::format("{:.2g}", epochs) : fmt::format("{:.0f}", epochs);
+}
+
 }  // namespace
 
 std::expected<Wish, std::string> parse_wish(std::string_view text) {
@@ -254,6 +259,35 @@ std::vector<TrialBreakEven> stored_break_evens(const db::Store& store, const db:
     result.push_back(found);
   }
   return result;
+}
+
+std::string to_text(const TrialBreakEven& each) {
+  const measure::BreakEven& found = each.result;
+  const auto number_of = [&](measure::Lead lead) {
+    return lead == measure::Lead::Candidate ? each.candidate : each.baseline;
+  };
+  const std::string basis = fmt::format("{:g} %, {} pairs", 100 * each.confidence, each.pairs);
+  if ((found.at_first == measure::Lead::Open || found.low < 1) && found.at_last == measure::Lead::Open) {
+    return fmt::format("trials {} and {} cannot be distinguished for few epochs nor for many ({})", each.baseline,
+                       each.candidate, basis);
+  }
+  if (found.at_first == found.at_last && found.low >= measure::kMostEpochs) {
+    return fmt::format("trial {} is faster than trial {} for any number of epochs ({})", number_of(found.at_first),
+                       found.at_first == measure::Lead::Candidate ? each.baseline : each.candidate, basis);
+  }
+  if (found.at_last != measure::Lead::Open && found.high <= 1) {
+    return fmt::format("trial {} is faster than trial {} from the first epoch on ({})", number_of(found.at_last),
+                       found.at_last == measure::Lead::Candidate ? each.baseline : each.candidate, basis);
+  }
+  std::string text;
+  if (found.at_first != measure::Lead::Open && found.low >= 1)
+    text = fmt::format("trial {} is faster up to {} epochs", number_of(found.at_first), epochs_number(found.low));
+  if (found.at_last != measure::Lead::Open) {
+    text += fmt::format("{}trial {} {}faster from {} epochs on", text.empty() ? "" : ", ", number_of(found.at_last),
+                        text.empty() ? "is " : "", epochs_number(found.high));
+  }
+  if (found.epochs) text += fmt::format("; break-even at {}", epochs_number(*found.epochs));
+  return fmt::format("{} ({})", text, basis);
 }
 
 }  // namespace nocturne::tuner

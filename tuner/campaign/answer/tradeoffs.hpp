@@ -96,6 +96,9 @@ struct TrialBreakEven {
   measure::BreakEven result;
 };
 
+/// "trial 3 is faster from 2.1 epochs on (95 %: 1.8 to 2.6; 6 pairs)": who leads when, and how sure that is.
+[[nodiscard]] std::string to_text(const TrialBreakEven& each);
+
 /// From comparisons between two of `trials` with at least two pairs that can be judged, in the order they were begun.
 [[nodiscard]] std::vector<TrialBreakEven> stored_break_evens(const db::Store& store,
                                                              const db::CampaignSummary& campaign,

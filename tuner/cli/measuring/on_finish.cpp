@@ -155,7 +155,8 @@ std::map<std::string, std::string> finish_variables(const Finish& finish, ExitCo
           {"NOCTURNE_GAIN_PERCENT", percent_or_empty(finish.gain_percent)},
           {"NOCTURNE_GAIN_LOW_PERCENT", percent_or_empty(finish.gain_low_percent)},
           {"NOCTURNE_GAIN_HIGH_PERCENT", percent_or_empty(finish.gain_high_percent)},
-          {"NOCTURNE_PROFILE", finish.profile}};
+          {"NOCTURNE_PROFILE", finish.profile},
+          {"NOCTURNE_REPORT", finish.report}};
 }
 
 std::expected<void, std::string> run_program(const std::string& program, const std::vector<std::string>& arguments,

@@ -29,6 +29,7 @@ struct Finish {
   std::string verdict;                 ///< best against the default: faster, slower, same, undecided
   std::optional<double> gain_percent, gain_low_percent, gain_high_percent;  ///< only where both were measured again
   std::string profile;                                                      ///< the file that was written
+  std::string report;                                                       ///< likewise
 
   void know(const tuner::Answer& answer);
 };

@@ -10,7 +10,9 @@
 #include "measure/gate/loss_band.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
+#include "tuner/campaign/answer/answer_evidence.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
+#include "tuner/campaign/answer/failure_groups.hpp"
 #include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
@@ -235,21 +237,13 @@ void print_judged_learning(const Context& context, const tuner::Answer& answer) 
   if (!sentences.empty()) print_line(context, "Learning", fmt::format("{}", fmt::join(sentences, "; ")));
 }
 
-/// The best's accuracy against the default's. Empty: one of them is not known, or they are the same trial.
-std::optional<measure::AccuracyDifference> learning_of(const tuner::Answer& answer) {
-  if (!answer.best_accuracy || !answer.baseline_accuracy || answer.best->id == answer.baseline->id) return std::nullopt;
-  return measure::compare_accuracy(
-      *answer.baseline_accuracy, *answer.best_accuracy,
-      {.margin_points = answer.accuracy_margin, .false_alarm = (1 - tuner::kPageConfidence) / 2});
-}
-
 std::string_view learning_verdict(const measure::AccuracyDifference& difference, double margin) {
   if (difference.inferior) return "inferior";
   return difference.at_most <= margin ? "holds" : "undecided";
 }
 
 void print_learning(std::ostream& out, const tuner::Answer& answer, bool colour) {
-  const auto difference = learning_of(answer);
+  const auto difference = tuner::accuracy_difference(answer);
   if (!difference) return;
   const auto verdict = learning_verdict(*difference, answer.accuracy_margin);
   const std::string text = fmt::format("{}, {:g} lower allowed: {}",
@@ -259,7 +253,7 @@ void print_learning(std::ostream& out, const tuner::Answer& answer, bool colour)
 }
 
 nlohmann::json learning_json(const tuner::Answer& answer) {
-  const auto difference = learning_of(answer);
+  const auto difference = tuner::accuracy_difference(answer);
   if (!difference) return nullptr;
   return {{"lower_points", difference->lower},
           {"low", difference->at_least},
@@ -298,7 +292,7 @@ constexpr std::size_t kFailureNumbers = 4;       // of a group's trials
 constexpr std::size_t kFailureReasonWidth = 90;  // characters
 
 /// "trial 4", "trials 4, 7", "91 trials (16, 17, 48, 49, …)"
-std::string trials_text(const FailureGroup& group) {
+std::string trials_text(const tuner::FailureGroup& group) {
   if (group.trials.size() == 1) return fmt::format("trial {}", group.trials.front());
   const auto named = std::span(group.trials).first(std::min(kFailureNumbers, group.trials.size()));
   const std::string numbers = fmt::format("{}", fmt::join(named, ", "));
@@ -459,22 +453,6 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
   return json;
 }
 
-std::vector<FailureGroup> grouped(std::span<const db::StoredTrial> failures) {
-  std::vector<FailureGroup> groups;
-  for (const db::StoredTrial& each : failures) {
-    const space::Trial& trial = each.trial;
-    const auto same = std::ranges::find_if(groups, [&](const FailureGroup& group) {
-      // By the whole reason: a hundred trials that fail alike are one finding.
-      return group.outcome == trial.outcome && group.reason == trial.reason;
-    });
-    if (same != groups.end())
-      same->trials.push_back(trial.number);
-    else
-      groups.push_back({.outcome = trial.outcome, .reason = trial.reason, .trials = {trial.number}});
-  }
-  return groups;
-}
-
 void print_failures(const Context& context, const tuner::Answer& answer) {
   std::ostream& out = *context.out;
   std::int64_t all = 0;
@@ -484,9 +462,9 @@ void print_failures(const Context& context, const tuner::Answer& answer) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, space::to_text(outcome));
   }
   out << fmt::format("Tried     {} configuration{}: {}\n", all, all == 1 ? "" : "s", counts);
-  const std::vector<FailureGroup> groups = grouped(answer.failures);
+  const std::vector<tuner::FailureGroup> groups = tuner::grouped(answer.failures);
   std::size_t left = answer.failures.size();
-  for (const FailureGroup& group : std::span(groups).first(std::min(kFailureGroups, groups.size()))) {
+  for (const tuner::FailureGroup& group : std::span(groups).first(std::min(kFailureGroups, groups.size()))) {
     left -= group.trials.size();
     out << fmt::format("          {}: {}: {}\n", trials_text(group), space::to_text(group.outcome),
                        shortened(one_line(group.reason), kFailureReasonWidth));

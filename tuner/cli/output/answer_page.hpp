@@ -3,14 +3,10 @@
 /// The page a campaign ends with: the best configuration, its gain over the default with an interval, what was tried
 /// and what failed. `tune` and `best` print the same.
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "space/outcome.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/cli/context.hpp"
 
@@ -33,16 +29,6 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// "0.10 points lower than the default (0.40 lower to 0.20 higher)". Arguments: points (percent of the images) lower
 /// than the default, with the ends of their interval; negative: higher.
 [[nodiscard]] std::string accuracy_change(double lower, double at_least, double at_most);
-
-/// Trials that failed in the same way for the same reason.
-struct FailureGroup {
-  space::Outcome outcome;
-  std::string reason;
-  std::vector<std::int64_t> trials;  ///< their numbers, in the order given; at least one
-};
-
-/// In the order of the first of each. Pure.
-[[nodiscard]] std::vector<FailureGroup> grouped(std::span<const db::StoredTrial> failures);
 
 /// "Tried     449 configurations: 358 ok, 91 unsupported", the first reasons with their trials, and the command that
 /// lists all of them.

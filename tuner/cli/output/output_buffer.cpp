@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::size_t kMostWaiting = 1 << 16;
 
-/// Those of `coloured`, and "go back and erase the line" of progress.
-constexpr std::array<std::string_view, 7> kOurs = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m", "\x1b[31m",
-                                                   "\x1b[32m", "\x1b[33m", "\r\x1b[K"};
+/// Those of `coloured`, "go back and erase the line" of progress, "erase the screen" of `status --watch`.
+constexpr std::array<std::string_view, 8> kOurs = {"\x1b[0m",  "\x1b[1m",  "\x1b[2m",  "\x1b[31m",
+                                                   "\x1b[32m", "\x1b[33m", "\r\x1b[K", "\x1b[H\x1b[2J"};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "measure/comparison/data_wait.hpp"
 #include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/executor/order_json.hpp"
@@ -54,6 +55,11 @@ json steps_row(const space::Run& run) {
 
 json epoch_row(const space::Epoch& epoch) {
   return {{"index", epoch.index}, {"wall_s", seconds(epoch.wall)}, {"loss", or_null(epoch.loss)}};
+}
+
+json number_or_null(const TrialNumbers& numbers, const space::Configuration& configuration) {
+  const auto found = numbers.find(configuration.identity());
+  return found == numbers.end() ? json() : json(found->second);
 }
 
 }  // namespace
@@ -128,6 +134,45 @@ json run_row(const db::StoredRun& stored, bool samples) {
   row["steps"] = steps_row(run);
   row["disturbed"] = measure::disturbances(run);
   return row;
+}
+
+TrialNumbers numbers_of(std::span<const db::StoredTrial> trials) {
+  TrialNumbers numbers;
+  for (const db::StoredTrial& each : trials) numbers.emplace(each.trial.configuration.identity(), each.trial.number);
+  return numbers;
+}
+
+json comparison_row(const db::StoredComparison& each, const TrialNumbers& numbers) {
+  json document = {{"role", each.record.role},
+                   {"candidate", number_or_null(numbers, each.record.candidate)},
+                   {"baseline", number_or_null(numbers, each.record.baseline)},
+                   {"method", each.record.method},
+                   {"estimator", each.record.estimator},
+                   {"started", utc_text(each.started_unix_ns)},
+                   {"pairs", json::array()},
+                   {"verdicts", json::array()}};
+  for (const db::StoredPair& pair : each.pairs) {
+    document["pairs"].push_back({{"pair", pair.index},
+                                 {"first", pair.first == db::Side::Candidate ? "candidate" : "baseline"},
+                                 {"candidate_run", pair.candidate_run},
+                                 {"baseline_run", pair.baseline_run}});
+  }
+  for (const db::VerdictRecord& verdict : each.verdicts) {
+    const tuner::StoredGain gain = tuner::gain_of(verdict, each.record.role, false);
+    document["verdicts"].push_back({{"epochs", verdict.horizon_epochs},
+                                    {"primary", verdict.primary},
+                                    {"verdict", verdict.verdict},
+                                    {"gain_percent", gain.gain_percent},
+                                    {"low_percent", gain.low_percent},
+                                    {"high_percent", gain.high_percent},
+                                    {"confidence", verdict.confidence},
+                                    {"pairs", verdict.pairs}});
+  }
+  return document;
+}
+
+json event_row(const db::EventRecord& event) {
+  return {{"time", utc_text(event.time_unix_ns)}, {"level", db::to_text(event.level)}, {"what", event.what}};
 }
 
 std::string settings_line(const space::Configuration& configuration) {

@@ -2,6 +2,9 @@
 
 /// The things of the database as JSON for `--json`; README.md of tuner/cli describes the keys.
 
+#include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,14 @@ namespace nocturne::cli {
 [[nodiscard]] nlohmann::json trial_row(const db::StoredTrial& trial);
 /// A run with phases, load and a summary of its samples; the samples themselves only where `samples` is set.
 [[nodiscard]] nlohmann::json run_row(const db::StoredRun& run, bool samples);
+
+/// Numbers of a campaign's trials by the identity of their configuration.
+using TrialNumbers = std::map<std::string, std::int64_t, std::less<>>;
+[[nodiscard]] TrialNumbers numbers_of(std::span<const db::StoredTrial> trials);
+/// With its pairs and verdicts; a side that is no trial of `numbers` is null.
+[[nodiscard]] nlohmann::json comparison_row(const db::StoredComparison& comparison, const TrialNumbers& numbers);
+/// A line of a campaign's log.
+[[nodiscard]] nlohmann::json event_row(const db::EventRecord& event);
 
 /// "batch=128 precision=bf16 threads=2"
 [[nodiscard]] std::string settings_line(const space::Configuration& configuration);

@@ -214,8 +214,7 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
   json document = json::array();
   Table table({{"time"}, {"level"}, {"what", Align::Left, Fit::Wraps}});
   for (const db::EventRecord& each : events) {
-    document.push_back(
-        {{"time", utc_text(each.time_unix_ns)}, {"level", db::to_text(each.level)}, {"what", each.what}});
+    document.push_back(event_row(each));
     table.add({Cell(time_text(each.time_unix_ns)),
                Cell(std::string(db::to_text(each.level)), each.level == db::Level::Info      ? Style::Plain
                                                           : each.level == db::Level::Warning ? Style::Warning
@@ -223,43 +222,6 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
                Cell(each.what)});
   }
   return print(context, "events", std::move(document), table);
-}
-
-/// Numbers of the campaign's trials by configuration.
-using TrialNumbers = std::map<std::string, std::int64_t, std::less<>>;
-
-nlohmann::json number_or_null(const TrialNumbers& numbers, const space::Configuration& configuration) {
-  const auto found = numbers.find(configuration.identity());
-  return found == numbers.end() ? nlohmann::json() : nlohmann::json(found->second);
-}
-
-nlohmann::json compared_json(const db::StoredComparison& each, const TrialNumbers& numbers) {
-  nlohmann::json document = {{"role", each.record.role},
-                             {"candidate", number_or_null(numbers, each.record.candidate)},
-                             {"baseline", number_or_null(numbers, each.record.baseline)},
-                             {"method", each.record.method},
-                             {"estimator", each.record.estimator},
-                             {"started", utc_text(each.started_unix_ns)},
-                             {"pairs", nlohmann::json::array()},
-                             {"verdicts", nlohmann::json::array()}};
-  for (const db::StoredPair& pair : each.pairs) {
-    document["pairs"].push_back({{"pair", pair.index},
-                                 {"first", pair.first == db::Side::Candidate ? "candidate" : "baseline"},
-                                 {"candidate_run", pair.candidate_run},
-                                 {"baseline_run", pair.baseline_run}});
-  }
-  for (const db::VerdictRecord& verdict : each.verdicts) {
-    const tuner::StoredGain gain = tuner::gain_of(verdict, each.record.role, false);
-    document["verdicts"].push_back({{"epochs", verdict.horizon_epochs},
-                                    {"primary", verdict.primary},
-                                    {"verdict", verdict.verdict},
-                                    {"gain_percent", gain.gain_percent},
-                                    {"low_percent", gain.low_percent},
-                                    {"high_percent", gain.high_percent},
-                                    {"confidence", verdict.confidence},
-                                    {"pairs", verdict.pairs}});
-  }
-  return document;
 }
 
 /// The verdict at the primary horizon, else at the first; null: none yet.
@@ -274,8 +236,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
   const auto [store, campaign] = open_campaign(context, options.campaign);
   const auto comparisons = store.comparisons(campaign.id);
   const auto trials = store.list_trials({.campaign = campaign.id});
-  TrialNumbers numbers;
-  for (const db::StoredTrial& each : trials) numbers.emplace(each.trial.configuration.identity(), each.trial.number);
+  const TrialNumbers numbers = numbers_of(trials);
   auto document = nlohmann::json::array();
   Table table({{"role"},
                {"trial", Align::Right},
@@ -288,7 +249,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
       options.limit ? std::min(comparisons.size(), static_cast<std::size_t>(*options.limit)) : comparisons.size();
   for (std::size_t i = comparisons.size() - count; i < comparisons.size(); ++i) {
     const db::StoredComparison& each = comparisons[i];
-    document.push_back(compared_json(each, numbers));
+    document.push_back(comparison_row(each, numbers));
     const auto number = [&](const space::Configuration& configuration) {
       const auto found = numbers.find(configuration.identity());
       return found == numbers.end() ? std::string("–") : std::to_string(found->second);

@@ -57,11 +57,6 @@ std::string wish_value_text(const tuner::Wish& wish, const std::optional<double>
   return seconds_text(*value);
 }
 
-/// Epochs to two or three digits: 0.34, 2.1, 37, 1,200 need no more.
-std::string epochs_number(double epochs) {
-  return epochs < 10 ? fmt::format("{:.2g}", epochs) : fmt::format("{:.0f}", epochs);
-}
-
 const char* lead_word(Lead lead) {
   switch (lead) {
     case Lead::Baseline:
@@ -120,34 +115,6 @@ json row_json(const TradeoffsPage& page, const tuner::TradeoffRow& row) {
           {"values", values}};
 }
 
-/// "trial 3 is faster from 2.1 epochs on (95 %: 1.8 to 2.6; 6 pairs)": who leads when, and how sure that is.
-std::string break_even_sentence(const tuner::TrialBreakEven& each) {
-  const measure::BreakEven& found = each.result;
-  const auto number_of = [&](Lead lead) { return lead == Lead::Candidate ? each.candidate : each.baseline; };
-  const std::string basis = fmt::format("{:g} %, {} pairs", 100 * each.confidence, each.pairs);
-  if ((found.at_first == Lead::Open || found.low < 1) && found.at_last == Lead::Open) {
-    return fmt::format("trials {} and {} cannot be distinguished for few epochs nor for many ({})", each.baseline,
-                       each.candidate, basis);
-  }
-  if (found.at_first == found.at_last && found.low >= measure::kMostEpochs) {
-    return fmt::format("trial {} is faster than trial {} for any number of epochs ({})", number_of(found.at_first),
-                       found.at_first == Lead::Candidate ? each.baseline : each.candidate, basis);
-  }
-  if (found.at_last != Lead::Open && found.high <= 1) {
-    return fmt::format("trial {} is faster than trial {} from the first epoch on ({})", number_of(found.at_last),
-                       found.at_last == Lead::Candidate ? each.baseline : each.candidate, basis);
-  }
-  std::string text;
-  if (found.at_first != Lead::Open && found.low >= 1)
-    text = fmt::format("trial {} is faster up to {} epochs", number_of(found.at_first), epochs_number(found.low));
-  if (found.at_last != Lead::Open) {
-    text += fmt::format("{}trial {} {}faster from {} epochs on", text.empty() ? "" : ", ", number_of(found.at_last),
-                        text.empty() ? "is " : "", epochs_number(found.high));
-  }
-  if (found.epochs) text += fmt::format("; break-even at {}", epochs_number(*found.epochs));
-  return fmt::format("{} ({})", text, basis);
-}
-
 void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
   std::ostream& out = *context.out;
   out << fmt::format("{}, generation {}: what is best depends on what is wanted\n\n", page.campaign.name,
@@ -174,7 +141,7 @@ void print_tradeoffs(const Context& context, const TradeoffsPage& page) {
     out << fmt::format("  from {:>6.0f} on  trial {}\n", reign.from, page.trials[reign.trial].trial.number);
   if (page.break_evens.empty()) return;
   out << "\nFrom pairs of fresh processes\n";
-  for (const tuner::TrialBreakEven& each : page.break_evens) out << "  " << break_even_sentence(each) << '\n';
+  for (const tuner::TrialBreakEven& each : page.break_evens) out << "  " << tuner::to_text(each) << '\n';
 }
 
 /// README.md of tuner/cli describes its keys.
@@ -207,7 +174,7 @@ nlohmann::json tradeoffs_json(const TradeoffsPage& page) {
                                        {"epochs", found.epochs ? json(*found.epochs) : json(nullptr)},
                                        {"low", found.low},
                                        {"high", std::isfinite(found.high) ? json(found.high) : json(nullptr)},
-                                       {"sentence", break_even_sentence(each)}});
+                                       {"sentence", tuner::to_text(each)}});
   }
   return document;
 }

@@ -1,242 +1,79 @@
-// `nocturne report paper`: what the paper published results, and what this machine says to it.
+// `nocturne report WHAT`: which page, and its options.
 
-#include "tuner/cli/subcommand.hpp"
+#include "tuner/cli/subcommands/report.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <ostream>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "measure/machine/fingerprint.hpp"
-#include "measure/machine/machine.hpp"
-#include "measure/run/shell_words.hpp"
-#include "tuner/campaign/finals/side_by_side.hpp"
-#include "tuner/campaign/finals/whole_epochs.hpp"
-#include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
-#include "tuner/cli/measuring/campaign_source.hpp"
-#include "tuner/cli/measuring/measurement_context.hpp"
-#include "tuner/cli/output/json.hpp"
-#include "tuner/cli/output/published_results_report.hpp"
-#include "tuner/installation/installation.hpp"
-#include "tuner/installation/invocation.hpp"
+#include "tuner/cli/subcommand.hpp"
 
 namespace nocturne::cli {
 namespace {
 
-struct ReportOptions {
-  std::string what;
-  CampaignSourceOptions source;
-  bool measure = false;
-  std::string time = "30min";  ///< with `measure`, for all of it
-  int pairs = 6;
-  bool markdown = false;
-};
-
-/// The campaign of the commands that are suggested, where none was named.
-constexpr const char* kPaperCampaign = "examples/paper-mnist-cpu.json";
-
-struct Machine {
-  measure::MachineFacts facts = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
-  std::string key = measure::fingerprint_of(facts).key();
-};
-
-std::vector<report::PublishedResult> published_results_of_the_paper() {
-  auto published_results = report::read_published_results(report::published_results_of_paper_text());
-  if (!published_results) throw std::logic_error("published_results_of_paper.json: " + published_results.error());
-  return std::move(*published_results);
+/// Empty: the options fit the page; else a sentence.
+std::string misplaced_option(const ReportOptions& options) {
+  const bool html = options.what == "html";
+  if (html && (options.measure || options.markdown)) return "--measure and --markdown go with paper";
+  if (!html && (!options.output.empty() || options.with_names || !options.campaigns.empty()))
+    return "a campaign's name, --output and --with-names go with html";
+  if (options.campaigns.size() > 2) return "one campaign, or two side by side";
+  if (options.campaigns.size() == 2 && options.source.generation)
+    return "--generation goes with one campaign; one name twice shows its last two generations";
+  return {};
 }
 
-std::string command_for(const report::PublishedResult& published, const std::string& campaign) {
-  const std::string file = campaign.empty() ? kPaperCampaign : campaign;
-  if (published.kind == report::PublishedKind::FirstEpoch)
-    return tuner::command_text({"report", "paper", "--measure", "--campaign", file});
-  return tuner::command_text("compare",
-                             fmt::format("{} {} --campaign {} --measure", report::side_words(published.reference),
-                                         report::side_words(published.candidate), measure::shell_quote(file)));
-}
-
-PublishedResultRow row_of(const db::Store* store, const report::PublishedResult& published, const Machine& machine,
-                          const std::string& campaign) {
-  PublishedResultRow row{.published = published, .evidence = {}, .judgement = {}, .reason = {}, .command = {}};
-  if (published.device == "gpu" && machine.facts.gpus.empty()) {
-    row.reason = "no GPU here";
-    return row;
-  }
-  if (store != nullptr) {
-    row.evidence = report::find_evidence(*store, published, machine.key);
-    row.reason = report::failure_of(*store, published, machine.key);
-  }
-  if (row.evidence) {
-    row.judgement = report::judge(published.published_percent, row.evidence->low_percent, row.evidence->high_percent,
-                                  row.evidence->grade != report::Grade::Trials);
-  }
-  if (!row.evidence && row.reason.empty()) row.reason = published.needs;
-  if (row.reason.empty() && (!row.evidence || row.evidence->grade == report::Grade::Trials))
-    row.command = command_for(published, campaign);
-  return row;
-}
-
-std::vector<PublishedResultRow> rows_of(const db::Store* store, const Machine& machine, const std::string& campaign) {
-  std::vector<PublishedResultRow> rows;
-  for (const report::PublishedResult& published : published_results_of_the_paper())
-    rows.push_back(row_of(store, published, machine, campaign));
-  return rows;
-}
-
-ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow>& rows, const ReportOptions& options) {
-  if (context.json)
-    print_json(context, "report", {{"results", published_results_json(rows)}});
-  else if (options.markdown)
-    *context.out << published_results_markdown(rows);
-  else
-    print_published_results(context, rows);
-  return std::ranges::any_of(rows, [](const PublishedResultRow& row) { return row.evidence.has_value(); })
-             ? ExitCode::Ok
-             : ExitCode::NotFound;
-}
-
-/// Both sides in the space of a campaign, the rest as in its default; of whole epochs the default itself.
-std::expected<std::vector<space::Configuration>, std::string> sides_in(const tuner::CampaignSpec& spec,
-                                                                       const report::PublishedResult& published) {
-  if (spec.workload.network != published.network)
-    return std::unexpected(fmt::format("'{}' trains {}, not {}", spec.name, spec.workload.network, published.network));
-  if (published.kind == report::PublishedKind::FirstEpoch) return std::vector{spec.space.default_configuration()};
-  std::vector<space::Configuration> sides;
-  for (const space::Configuration* side : {&published.reference, &published.candidate}) {
-    auto read =
-        read_configuration(spec.space, spec.space.default_configuration(), report::side_words(*side, &spec.space));
-    if (!read) return std::unexpected(fmt::format("not in '{}': {}", spec.name, read.error()));
-    if (!report::is_side(published, *side, *read))
-      return std::unexpected(fmt::format("not in '{}': {}", spec.name, report::side_words(*side)));
-    sides.push_back(std::move(*read));
-  }
-  if (!report::differ_as_published(published, sides[0], sides[1])) {
-    return std::unexpected(
-        fmt::format("in '{}' the two sides differ in more than the published result is about", spec.name));
-  }
-  return sides;
-}
-
-struct Missing {
-  std::string id;
-  std::vector<space::Configuration> sides;  ///< one: its whole epochs
-};
-
-/// Whether more measuring changes nothing. Undecided pairs may be few: time had ended them.
-bool is_settled(const PublishedResultRow& row) {
-  if (!row.evidence || row.evidence->grade == report::Grade::Trials) return false;
-  return row.evidence->grade == report::Grade::Epochs || row.judgement.finding != report::ReplicationOutcome::Undecided;
-}
-
-/// What can be measured with this campaign; why the rest cannot is said in its row.
-std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<PublishedResultRow>& rows) {
-  std::vector<Missing> missing;
-  for (PublishedResultRow& row : rows) {
-    if (row.published.device == "gpu" || is_settled(row)) continue;
-    auto sides = sides_in(spec, row.published);
-    if (sides) missing.push_back({.id = row.published.id, .sides = std::move(*sides)});
-    if (!sides) row.reason = sides.error();
-  }
-  return missing;
-}
-
-void measure_published_result(tuner::Session session, const Missing& published, int pairs,
-                              std::chrono::steady_clock::time_point end) {
-  if (published.sides.size() == 1)
-    (void)tuner::train_whole_epochs(session, published.sides.front(), {.end = end});
-  else
-    (void)tuner::SideBySide(session).run(published.sides, {.policy = {.pairs = pairs}, .end = end});
-}
-
-ExitCode measure_and_report(const ReportOptions& options, Context& context) {
-  const auto time = value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.time), "--time: ");
-  MeasurementContext measuring(context);
-  const Machine machine{.facts = measuring.machine()};
-  const space::Facts facts = measuring.facts();
-  measuring.begin(context.database());
-  const db::Store& store = measuring.store();
-  auto source = find_campaign_source(context, &store, options.source, facts);
-  read_spec(context, source, facts);
-  auto rows = rows_of(&store, machine, options.source.campaign);
-  std::vector<Missing> missing = missing_in(*source.spec, rows);
-
-  std::vector<std::pair<std::string, std::string>> reasons;  // of published results that this campaign cannot measure
-  for (const PublishedResultRow& row : rows)
-    if (!row.reason.empty()) reasons.emplace_back(row.published.id, row.reason);
-  measuring.measure_as_noise_says(*source.spec);
-  const auto executor = measuring.make_executor(*source.spec);
-  const auto end = measuring.clock().steady() + time;
-  for (std::size_t i = 0; i < missing.size() && !measuring.interrupted(); ++i) {
-    if (!context.json) *context.err << fmt::format("published result {}\n", missing[i].id);
-    // What one published result does not need is there for the next ones.
-    const auto now = measuring.clock().steady();
-    const auto share = (end - now) / static_cast<std::int64_t>(missing.size() - i);
-    measure_published_result(measuring.make_session(*source.spec, *executor), missing[i], options.pairs, now + share);
-    measuring.display().clear();
-  }
-  rows = rows_of(&store, machine, options.source.campaign);
-  for (PublishedResultRow& row : rows) {
-    const auto known = std::ranges::find(reasons, row.published.id, &std::pair<std::string, std::string>::first);
-    if (known == reasons.end() || !row.reason.empty() || row.command.empty()) continue;
-    row.reason = known->second;
-    row.command.clear();
-  }
-  const ExitCode code = print_rows(context, rows, options);
-  return measuring.interrupted() ? measuring.interruption_code() : code;
-}
-
-ExitCode report_stored(const ReportOptions& options, Context& context) {
-  const auto store = open_known_database(context);
-  const Machine machine;
-  const auto rows = rows_of(store ? &*store : nullptr, machine, options.source.campaign);
-  return print_rows(context, rows, options);
-}
+}  // namespace
 
 void setup(CLI::App& subcommand, ReportOptions& options) {
   add_value(subcommand, "what", options.what, "WHAT",
-            "paper: the published results of the paper that Nocturne takes up")
+            "html: a campaign as one page; paper: the published results of the paper that Nocturne takes up")
       ->required()
-      ->check(CLI::IsMember({"paper"}).description(""));
+      ->check(CLI::IsMember({"html", "paper"}).description(""));
+  add_value(subcommand, "campaign", options.campaigns, "NAME",
+            "html: name of the campaign (default: the one opened last); two: side by side");
+  add_value(subcommand, "-o,--output", options.output, "FILE",
+            "html: where to write; '-' is standard output (default: reports/NAME.html in the data folder)");
+  subcommand.add_flag("--with-names", options.with_names,
+                      "html: with values of environment variables, words like tokens, names of users and hosts");
   subcommand.add_flag("--measure", options.measure,
-                      "Measure what is missing, in turns, with the campaign of --campaign");
-  add_value(subcommand, "--time", options.time, "DURATION", "For all measurements together (default: 30min)",
+                      "paper: measure what is missing, in turns, with the campaign of --campaign");
+  add_value(subcommand, "--time", options.time, "DURATION", "paper: for all measurements together (default: 30min)",
             time_span());
   add_value(subcommand, "--pairs", options.pairs, "N",
-            "Pairs of each published result before the first look (default: 6)", whole_number(2, 1000));
+            "paper: pairs of each published result before the first look (default: 6)", whole_number(2, 1000));
   add_campaign_source(subcommand, options.source);
-  subcommand.add_flag("--markdown", options.markdown, "A table to paste into a README");
+  subcommand.add_flag("--markdown", options.markdown, "paper: a table to paste into a README");
   subcommand.footer(
-      "Each published result (arXiv 2008.11675) with the interval that this machine's database gives. It is confirmed "
-      "or "
-      "reversed\n"
-      "where the whole interval lies on one side of 0, else undecided; the published size lies inside the interval or "
-      "not.\n"
-      "Only pairs that were alive together decide; trials that were measured one after the other are shown as 'not\n"
-      "interleaved' and leave a published result undecided. What was never measured names the command that would "
-      "measure it, or "
-      "why\n"
-      "it cannot be measured here. Exit code 3: nothing speaks for or against any published result yet.\n"
+      "html writes one file to look at and hand on: verdict, pairs, the night, the search, what matters. It needs no\n"
+      "network, and works without scripts: each chart has its table. 'tune' writes the same at its end, and while it\n"
+      "runs, at most once a minute; the page loads itself again. What is left out of it unless --with-names: values "
+      "of\n"
+      "environment variables, words of a command that look like tokens, names of users and hosts. Two campaigns stand\n"
+      "side by side; one name twice: its last two generations, as before and after an upgrade.\n"
+      "\n"
+      "paper: each published result (arXiv 2008.11675) with the interval that this machine's database gives. It is\n"
+      "confirmed or reversed where the whole interval lies on one side of 0, else undecided; the published size lies\n"
+      "inside the interval or not. Only pairs that were alive together decide; trials that were measured one after "
+      "the\n"
+      "other are shown as 'not interleaved' and leave a published result undecided. What was never measured names the\n"
+      "command that would measure it, or why it cannot be measured here. Exit code 3: nothing speaks for or against\n"
+      "any published result yet.\n"
       "\n"
       "Examples:\n"
+      "  nocturne report html\n"
+      "  nocturne report html mnist-evening --output night.html\n"
+      "  nocturne report html mnist-laptop mnist-server\n"
       "  nocturne report paper\n"
       "  nocturne report paper --markdown > published results.md\n"
       "  nocturne report paper --measure --time 30min --campaign examples/paper-mnist-cpu.json\n");
 }
 
-/// NotFound: nothing on this machine speaks for or against any published result.
 ExitCode run(const ReportOptions& options, Context& context) {
-  if (options.markdown && context.json) return complain(context, ExitCode::Usage, "--markdown or --json, not both");
-  return options.measure ? measure_and_report(options, context) : report_stored(options, context);
+  if (const std::string sentence = misplaced_option(options); !sentence.empty())
+    return complain(context, ExitCode::Usage, sentence);
+  return options.what == "html" ? report_html(options, context) : report_paper(options, context);
 }
-
-}  // namespace
 
 SubcommandAction add_report(CLI::App& subcommand) {
   return add_options<ReportOptions>(subcommand);

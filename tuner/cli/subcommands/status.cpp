@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -26,7 +29,11 @@ namespace {
 
 struct StatusOptions {
   CampaignChoice campaign;
+  bool watch = false;
 };
+
+constexpr std::chrono::seconds kBetweenLooks{5};  // of --watch
+constexpr std::size_t kSearchLine = 60;           // characters
 
 using nlohmann::json;
 using tuner::Condition;
@@ -39,7 +46,19 @@ struct Report {
   Condition condition = Condition::Running;
   std::int64_t now_unix_ns = 0;
   tuner::DefaultSettings defaults{};
+  std::vector<double> best_so_far{};  ///< seconds, after each trial that trained; with --watch
 };
+
+/// The least estimate after each trial, in the order in which they ended.
+std::vector<double> best_so_far(const db::Store& store, db::CampaignId campaign) {
+  auto trials = store.list_trials({.campaign = campaign, .outcome = space::Outcome::Ok});
+  std::ranges::stable_sort(trials, {}, [](const db::StoredTrial& each) { return each.finished_unix_ns.value_or(0); });
+  std::vector<double> best;
+  for (const db::StoredTrial& each : trials)
+    if (each.trial.estimate)
+      best.push_back(best.empty() ? each.trial.estimate->value : std::min(best.back(), each.trial.estimate->value));
+  return best;
+}
 
 std::string ago(std::int64_t nanoseconds) {
   return seconds_text(std::max(0.0, static_cast<double>(nanoseconds) * 1e-9));
@@ -177,48 +196,71 @@ json report_json(const Report& report) {
 
 void setup(CLI::App& subcommand, StatusOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
+  subcommand.add_flag("--watch", options.watch, "Look again every 5 s, until it runs no more");
   subcommand.footer(
       "Says whether the campaign runs, hangs, was killed or is finished, what it measures now, and its answer so far.\n"
-      "Reads only: it may be called at any moment and disturbs no measurement. Exit code 1: hanging or killed.\n"
+      "Reads only: it may be called at any moment and disturbs no measurement. Exit code 1: hanging or killed. "
+      "--watch\n"
+      "looks again every 5 s until it runs no more, and draws how the best so far came down.\n"
       "\n"
       "Examples:\n"
       "  nocturne status\n"
-      "  nocturne status mnist-overnight --json | jq .condition\n"
-      "  watch -n 60 nocturne status");
+      "  nocturne status --watch\n"
+      "  nocturne status mnist-overnight --json | jq .condition\n");
 }
 
-ExitCode run(const StatusOptions& options, Context& context) {
-  look_for_database(context);
-  // Short: who looks in passing does not wait half a minute for a locked file.
-  const auto store = db::Store::open(context.database(), db::Mode::ReadOnly,
-                                     {.busy_timeout = std::chrono::seconds(5), .migrate = false});
-  tell_notice(context, store);
-  const auto campaign = choose_campaign(context, store, options.campaign);
-  const auto answer = tuner::answer_of(store, campaign);
-
-  const tuner::ObservedStatus observed_status = tuner::look_at(store.path(), campaign);
+/// How it looks at this moment.
+Report look(const db::Store& store, const tuner::Answer& answer, const tuner::ObservedStatus& observed_status) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const Report report{.answer = answer,
-                      .observed_status = observed_status,
-                      .condition = tuner::condition_of(observed_status),
-                      .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
-                      .defaults = tuner::default_settings_of(store, campaign)};
-  if (context.json) {
-    print_json(context, "status", report_json(report));
-  } else {
-    *context.out << fmt::format("{}, generation {}: {}\n", campaign.name, campaign.generation,
-                                one_line(condition_sentence(report)));
-    if (const std::string command = go_on(report); !command.empty()) print_command(context, "Go on", command);
-    if (at_work(report)) print_work(*context.out, report);
-    if (answer.best || answer.baseline) {
-      *context.out << '\n';
-      print_answer(context, answer);
-    } else {
-      *context.out << "No trial has finished yet.\n";
-    }
+  return {.answer = answer,
+          .observed_status = observed_status,
+          .condition = tuner::condition_of(observed_status),
+          .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+          .defaults = tuner::default_settings_of(store, answer.campaign)};
+}
+
+void print_report(const Context& context, const Report& report) {
+  const db::CampaignSummary& campaign = report.answer.campaign;
+  *context.out << fmt::format("{}, generation {}: {}\n", campaign.name, campaign.generation,
+                              one_line(condition_sentence(report)));
+  if (const std::string command = go_on(report); !command.empty()) print_command(context, "Go on", command);
+  if (at_work(report)) print_work(*context.out, report);
+  if (!report.best_so_far.empty()) {
+    *context.out << fmt::format("Search    {} best so far: {} to {} in {} trials\n",
+                                sparkline(report.best_so_far, kSearchLine), seconds_text(report.best_so_far.front()),
+                                seconds_text(report.best_so_far.back()), report.best_so_far.size());
   }
-  const bool is_error = report.condition == Condition::Hanging || report.condition == Condition::Died;
-  return is_error ? ExitCode::Negative : ExitCode::Ok;
+  if (report.answer.best || report.answer.baseline) {
+    *context.out << '\n';
+    print_answer(context, report.answer);
+  } else {
+    *context.out << "No trial has finished yet.\n";
+  }
+}
+
+/// One look; with --watch again and again, until the campaign runs no more.
+ExitCode run(const StatusOptions& options, Context& context) {
+  if (options.watch && context.json) return complain(context, ExitCode::Usage, "--watch or --json, not both");
+  look_for_database(context);
+  for (;;) {
+    // Short: who looks in passing does not wait half a minute for a locked file.
+    const auto store = db::Store::open(context.database(), db::Mode::ReadOnly,
+                                       {.busy_timeout = std::chrono::seconds(5), .migrate = false});
+    tell_notice(context, store);
+    const auto answer = tuner::answer_of(store, choose_campaign(context, store, options.campaign));
+    const tuner::ObservedStatus observed_status = tuner::look_at(store.path(), answer.campaign);
+    Report report = look(store, answer, observed_status);
+    if (options.watch) report.best_so_far = best_so_far(store, answer.campaign.id);
+    if (options.watch && context.out_is_terminal) *context.out << "\x1b[H\x1b[2J";
+    if (context.json)
+      print_json(context, "status", report_json(report));
+    else
+      print_report(context, report);
+    context.out->flush();
+    const bool is_error = report.condition == Condition::Hanging || report.condition == Condition::Died;
+    if (!options.watch || !at_work(report)) return is_error ? ExitCode::Negative : ExitCode::Ok;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 }  // namespace

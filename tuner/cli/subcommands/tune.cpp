@@ -26,6 +26,7 @@
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
+#include "tuner/cli/measuring/live_report.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/noise_settling.hpp"
@@ -181,8 +182,11 @@ constexpr const char* kTuneFooter =
     "interrupted, tried in the preflight, machine_changed, error), NOCTURNE_BECAUSE, NOCTURNE_EXIT_CODE and, if they "
     "are\n"
     "known, NOCTURNE_BEST_TRIAL, NOCTURNE_BEST_SECONDS, NOCTURNE_VERDICT, NOCTURNE_GAIN_PERCENT,\n"
-    "NOCTURNE_GAIN_LOW_PERCENT, NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE. If it fails, a line says so, and\n"
-    "nothing else changes.\n"
+    "NOCTURNE_GAIN_LOW_PERCENT, NOCTURNE_GAIN_HIGH_PERCENT, NOCTURNE_PROFILE, NOCTURNE_REPORT. If it fails, a line\n"
+    "says so, and nothing else changes.\n"
+    "\n"
+    "A page to look at (nocturne report html) is written into the data folder, reports/CAMPAIGN.html: renewed while\n"
+    "it runs, at most once a minute and never during a run, and once more at the end.\n"
     "\n"
     "A command of your own behind '--' needs no campaign file and no changed line. It runs once: which steps and\n"
     "which levers (what can be changed in the script from outside: precision, layout, compiler, loader, ...) it has,\n"
@@ -251,7 +255,8 @@ class TuneSession {
         spec_(spec),
         finish_(finish),
         heartbeat_(measuring.store().path(), spec.file.string(), measuring.clock()),
-        observers_({&measuring.display(), &heartbeat_}) {}
+        live_report_(context, measuring.store(), measuring.clock(), measuring.display()),
+        observers_({&measuring.display(), &heartbeat_, &live_report_}) {}
 
   ExitCode run(const std::vector<space::Configuration>& wanted, PreflightChoice preflight,
                const measure::SweepReport& swept) {
@@ -314,6 +319,7 @@ class TuneSession {
     if (result.ending == tuner::Ending::PreflightOnly) return report_preflight(context_, measuring_.store(), result);
     if (result.ending == tuner::Ending::AlreadyDone)
       *context_.err << "This campaign was completed before; nothing was measured. --fresh measures again.\n";
+    live_report_.end();
     const ExitCode code = report_session(context_, measuring_.store(), result, same_again(context_), finish_);
     if (code != ExitCode::Interrupted) return code;
     if (measuring_.job_ends()) finish_.queue_again = allocation_;
@@ -327,6 +333,7 @@ class TuneSession {
   tuner::CampaignSpec& spec_;
   JobFinish& finish_;
   tuner::HeartbeatWriter heartbeat_;
+  LiveReport live_report_;
   tuner::CompositeObserver observers_;
 };
 

@@ -1,6 +1,8 @@
 #include "tuner/cli/subcommands/tune_report.hpp"
 
+#include <filesystem>
 #include <ostream>
+#include <span>
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
@@ -8,6 +10,7 @@
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
+#include "tuner/cli/output/html_report.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/deploy/make_profile.hpp"
@@ -47,6 +50,15 @@ void print_profile(const Context& context, const ProfileReport& profile) {
   print_command(context, "Apply it", tuner::command_text("apply", file + " -- COMMAND"));
 }
 
+/// Writes the page to look at; empty where that failed, which is said.
+std::string export_page(const Context& context, const db::Store& store, const HtmlReport& report) {
+  const std::filesystem::path file = html_file(context, report.answer.campaign);
+  const auto written = write_html(context, store, std::span(&report, 1), file, false);
+  if (written) return file.string();
+  *context.err << "No report was written: " << written.error() << '\n';
+  return {};
+}
+
 }  // namespace
 
 ExitCode database_failed(const Context& context, const db::Error& error, Finish& finish) {
@@ -82,6 +94,7 @@ ExitCode report_session(const Context& context, const db::Store& store, const tu
     finish.know(answer);
     finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
     const auto expected = tuner::expectations_of(store, answer);
+    finish.report = export_page(context, store, {.answer = answer, .expectations = expected});
     if (context.json) {
       nlohmann::json document = answer_json(answer);
       document["ending"] = result.because;
@@ -89,12 +102,14 @@ ExitCode report_session(const Context& context, const db::Store& store, const tu
       document["continuing"] = continuing_json(expected.continuing);
       document["without"] = expected.without;
       document["profile"] = profile.json;
+      document["report"] = text_or_null(finish.report);
       print_json(context, "tune", document);
     } else {
       *context.out << '\n';
       print_answer(context, answer);
       print_expectations(context, expected);
       print_profile(context, profile);
+      if (!finish.report.empty()) *context.out << "Report    " << tuner::file_word(finish.report) << '\n';
       if (result.ending == tuner::Ending::Interrupted) print_command(context, "Go on", same_command);
     }
     if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;

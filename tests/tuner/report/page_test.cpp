@@ -1,0 +1,85 @@
+#include "tuner/report/html/page.hpp"
+
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "space/digest.hpp"
+
+namespace nocturne::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr const char* kHostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x1b[31m\xff";
+
+/// Hostile wherever a campaign has a say.
+report::Page hostile_page() {
+  report::Chart chart{
+      .id = "effects", .title = kHostile, .says = kHostile, .x = {.title = kHostile}, .y = {.title = kHostile}};
+  chart.rows = {kHostile};
+  chart.series = {
+      {.name = kHostile, .form = report::Form::Bars, .data = {{.at = 0, .low = 1, .high = 2, .text = kHostile}}}};
+  chart.marks = {{.at = 1, .text = kHostile}};
+  chart.table = {.columns = {kHostile}, .rows = {{kHostile}}};
+  report::Page page{.title = kHostile, .state = kHostile, .written = kHostile};
+  page.facts = {{.name = kHostile, .value = kHostile}};
+  page.headline = {.verdict = kHostile, .run = {{.what = kHostile, .line = kHostile}}, .wrong = {kHostile}};
+  page.sections = {{.id = "effects", .heading = kHostile, .charts = {chart}, .says = {kHostile}},
+                   {.id = "empty", .heading = kHostile, .instead = kHostile}};
+  page.documents = {{{"schema", "best"}, {"name", kHostile}, {kHostile, 1}}};
+  return page;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("whatever a campaign says stays text in the page", "[report]") {
+  const std::string html = report::html_of(hostile_page(), {});
+  CHECK_THAT(html, !ContainsSubstring("<img"));
+  CHECK_THAT(html, !ContainsSubstring("<script>alert"));
+  CHECK_THAT(html, !ContainsSubstring("\x1b"));
+  CHECK_THAT(html, !ContainsSubstring("\xff"));
+  CHECK_THAT(
+      html,
+      ContainsSubstring(
+          "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=alert(2)&gt;&quot;&#39;&amp;"));
+  // Two that run, and the data of charts and of a document.
+  CHECK(count(html, "<script") == 4);
+  CHECK(count(html, "</script") == 4);
+}
+
+TEST_CASE("the page asks no network for anything", "[report]") {
+  const std::string html = report::html_of({.title = "t", .state = "s", .written = "w"}, {});
+  CHECK_THAT(html, ContainsSubstring("default-src 'none'"));
+  for (const std::string word : {" src=", " href=", "<link", "<iframe", "<img", "@import", "url("}) {
+    CAPTURE(word);
+    const std::string own = html.substr(0, html.find("<script>")) + report::page_script() + report::page_styles();
+    CHECK_THAT(own, !ContainsSubstring(word));
+  }
+  CHECK_THAT(report::page_script(), !ContainsSubstring("fetch("));
+  CHECK_THAT(report::page_script(), !ContainsSubstring("XMLHttpRequest"));
+}
+
+TEST_CASE("only a running campaign's page loads itself again", "[report]") {
+  report::Page page{.title = "t", .state = "s", .written = "w"};
+  CHECK_THAT(report::html_of(page, {}), !ContainsSubstring("http-equiv=\"refresh\""));
+  page.running = true;
+  CHECK_THAT(report::html_of(page, {}), ContainsSubstring("http-equiv=\"refresh\""));
+}
+
+TEST_CASE("the library that draws is in the program as it was installed", "[report]") {
+  CHECK_THAT(report::chart_library(), ContainsSubstring("Chart.js v3."));
+  CHECK(report::chart_library().size() > 100'000);
+  CHECK(report::chart_library().ends_with("\n"));
+  CHECK_THAT(report::chart_licence(), ContainsSubstring("Permission is hereby granted"));
+  CHECK_THAT(report::chart_licence(), !ContainsSubstring("--"));
+}
+
+}  // namespace nocturne::test

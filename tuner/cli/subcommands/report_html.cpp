@@ -1,0 +1,63 @@
+// `nocturne report html [CAMPAIGN [OTHER]]`: the page of a campaign, or of two side by side, into a file.
+
+#include <filesystem>
+#include <list>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/html_report.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/subcommands/report.hpp"
+#include "tuner/installation/invocation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+/// One name twice: the generation before the last, and the last.
+std::vector<db::CampaignSummary> chosen(const ReportOptions& options, const Context& context, const db::Store& store) {
+  const auto& names = options.campaigns;
+  if (names.size() < 2) {
+    const std::string& name = names.empty() ? options.source.campaign : names.front();
+    return {choose_campaign(context, store, {.name = name, .generation = options.source.generation})};
+  }
+  const auto last = choose_campaign(context, store, {.name = names[1], .generation = {}});
+  if (names[0] != names[1]) return {choose_campaign(context, store, {.name = names[0], .generation = {}}), last};
+  if (last.generation < 2) refuse(context, ExitCode::NotFound, fmt::format("'{}' has one generation only", last.name));
+  return {choose_campaign(context, store, {.name = names[0], .generation = last.generation - 1}), last};
+}
+
+}  // namespace
+
+ExitCode report_html(const ReportOptions& options, const Context& context) {
+  const auto store = open_database(context);
+  const auto campaigns = chosen(options, context, store);
+  std::list<tuner::Answer> answers;  // whose places stay
+  std::list<tuner::Expectations> expectations;
+  std::vector<HtmlReport> reports;
+  for (const db::CampaignSummary& campaign : campaigns) {
+    const bool running = campaign.owner_pid.has_value();
+    const auto& answer = answers.emplace_back(tuner::answer_of(store, campaign));
+    const auto& expected =
+        expectations.emplace_back(running ? tuner::Expectations{} : tuner::expectations_of(store, answer));
+    reports.push_back({.answer = answer, .expectations = expected, .running = running});
+  }
+  if (options.output == "-") {
+    context.verbatim() << html_text(context, store, reports, options.with_names);
+    return ExitCode::Ok;
+  }
+  const std::filesystem::path file =
+      options.output.empty() ? html_file(context, campaigns.back()) : std::filesystem::path(options.output);
+  const auto bytes =
+      value_or_refuse(context, ExitCode::OutputFailed, write_html(context, store, reports, file, options.with_names));
+  if (context.json)
+    print_json(context, "report-html", {{"file", file.string()}, {"bytes", bytes}});
+  else
+    *context.out << "Report    " << tuner::file_word(file) << '\n';
+  return ExitCode::Ok;
+}
+
+}  // namespace nocturne::cli

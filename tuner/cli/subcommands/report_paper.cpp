@@ -1,0 +1,199 @@
+// `nocturne report paper`: what the paper published results, and what this machine says to it.
+
+#include "tuner/cli/subcommands/report.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "measure/run/shell_words.hpp"
+#include "tuner/campaign/finals/side_by_side.hpp"
+#include "tuner/campaign/finals/whole_epochs.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/cli/output/published_results_report.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+/// The campaign of the commands that are suggested, where none was named.
+constexpr const char* kPaperCampaign = "examples/paper-mnist-cpu.json";
+
+struct Machine {
+  measure::MachineFacts facts = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
+  std::string key = measure::fingerprint_of(facts).key();
+};
+
+std::vector<report::PublishedResult> published_results_of_the_paper() {
+  auto published_results = report::read_published_results(report::published_results_of_paper_text());
+  if (!published_results) throw std::logic_error("published_results_of_paper.json: " + published_results.error());
+  return std::move(*published_results);
+}
+
+std::string command_for(const report::PublishedResult& published, const std::string& campaign) {
+  const std::string file = campaign.empty() ? kPaperCampaign : campaign;
+  if (published.kind == report::PublishedKind::FirstEpoch)
+    return tuner::command_text({"report", "paper", "--measure", "--campaign", file});
+  return tuner::command_text("compare",
+                             fmt::format("{} {} --campaign {} --measure", report::side_words(published.reference),
+                                         report::side_words(published.candidate), measure::shell_quote(file)));
+}
+
+PublishedResultRow row_of(const db::Store* store, const report::PublishedResult& published, const Machine& machine,
+                          const std::string& campaign) {
+  PublishedResultRow row{.published = published, .evidence = {}, .judgement = {}, .reason = {}, .command = {}};
+  if (published.device == "gpu" && machine.facts.gpus.empty()) {
+    row.reason = "no GPU here";
+    return row;
+  }
+  if (store != nullptr) {
+    row.evidence = report::find_evidence(*store, published, machine.key);
+    row.reason = report::failure_of(*store, published, machine.key);
+  }
+  if (row.evidence) {
+    row.judgement = report::judge(published.published_percent, row.evidence->low_percent, row.evidence->high_percent,
+                                  row.evidence->grade != report::Grade::Trials);
+  }
+  if (!row.evidence && row.reason.empty()) row.reason = published.needs;
+  if (row.reason.empty() && (!row.evidence || row.evidence->grade == report::Grade::Trials))
+    row.command = command_for(published, campaign);
+  return row;
+}
+
+std::vector<PublishedResultRow> rows_of(const db::Store* store, const Machine& machine, const std::string& campaign) {
+  std::vector<PublishedResultRow> rows;
+  for (const report::PublishedResult& published : published_results_of_the_paper())
+    rows.push_back(row_of(store, published, machine, campaign));
+  return rows;
+}
+
+ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow>& rows, const ReportOptions& options) {
+  if (context.json)
+    print_json(context, "report", {{"results", published_results_json(rows)}});
+  else if (options.markdown)
+    *context.out << published_results_markdown(rows);
+  else
+    print_published_results(context, rows);
+  return std::ranges::any_of(rows, [](const PublishedResultRow& row) { return row.evidence.has_value(); })
+             ? ExitCode::Ok
+             : ExitCode::NotFound;
+}
+
+/// Both sides in the space of a campaign, the rest as in its default; of whole epochs the default itself.
+std::expected<std::vector<space::Configuration>, std::string> sides_in(const tuner::CampaignSpec& spec,
+                                                                       const report::PublishedResult& published) {
+  if (spec.workload.network != published.network)
+    return std::unexpected(fmt::format("'{}' trains {}, not {}", spec.name, spec.workload.network, published.network));
+  if (published.kind == report::PublishedKind::FirstEpoch) return std::vector{spec.space.default_configuration()};
+  std::vector<space::Configuration> sides;
+  for (const space::Configuration* side : {&published.reference, &published.candidate}) {
+    auto read =
+        read_configuration(spec.space, spec.space.default_configuration(), report::side_words(*side, &spec.space));
+    if (!read) return std::unexpected(fmt::format("not in '{}': {}", spec.name, read.error()));
+    if (!report::is_side(published, *side, *read))
+      return std::unexpected(fmt::format("not in '{}': {}", spec.name, report::side_words(*side)));
+    sides.push_back(std::move(*read));
+  }
+  if (!report::differ_as_published(published, sides[0], sides[1])) {
+    return std::unexpected(
+        fmt::format("in '{}' the two sides differ in more than the published result is about", spec.name));
+  }
+  return sides;
+}
+
+struct Missing {
+  std::string id;
+  std::vector<space::Configuration> sides;  ///< one: its whole epochs
+};
+
+/// Whether more measuring changes nothing. Undecided pairs may be few: time had ended them.
+bool is_settled(const PublishedResultRow& row) {
+  if (!row.evidence || row.evidence->grade == report::Grade::Trials) return false;
+  return row.evidence->grade == report::Grade::Epochs || row.judgement.finding != report::ReplicationOutcome::Undecided;
+}
+
+/// What can be measured with this campaign; why the rest cannot is said in its row.
+std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<PublishedResultRow>& rows) {
+  std::vector<Missing> missing;
+  for (PublishedResultRow& row : rows) {
+    if (row.published.device == "gpu" || is_settled(row)) continue;
+    auto sides = sides_in(spec, row.published);
+    if (sides) missing.push_back({.id = row.published.id, .sides = std::move(*sides)});
+    if (!sides) row.reason = sides.error();
+  }
+  return missing;
+}
+
+void measure_published_result(tuner::Session session, const Missing& published, int pairs,
+                              std::chrono::steady_clock::time_point end) {
+  if (published.sides.size() == 1)
+    (void)tuner::train_whole_epochs(session, published.sides.front(), {.end = end});
+  else
+    (void)tuner::SideBySide(session).run(published.sides, {.policy = {.pairs = pairs}, .end = end});
+}
+
+ExitCode measure_and_report(const ReportOptions& options, Context& context) {
+  const auto time = value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.time), "--time: ");
+  MeasurementContext measuring(context);
+  const Machine machine{.facts = measuring.machine()};
+  const space::Facts facts = measuring.facts();
+  measuring.begin(context.database());
+  const db::Store& store = measuring.store();
+  auto source = find_campaign_source(context, &store, options.source, facts);
+  read_spec(context, source, facts);
+  auto rows = rows_of(&store, machine, options.source.campaign);
+  std::vector<Missing> missing = missing_in(*source.spec, rows);
+
+  std::vector<std::pair<std::string, std::string>> reasons;  // of published results that this campaign cannot measure
+  for (const PublishedResultRow& row : rows)
+    if (!row.reason.empty()) reasons.emplace_back(row.published.id, row.reason);
+  measuring.measure_as_noise_says(*source.spec);
+  const auto executor = measuring.make_executor(*source.spec);
+  const auto end = measuring.clock().steady() + time;
+  for (std::size_t i = 0; i < missing.size() && !measuring.interrupted(); ++i) {
+    if (!context.json) *context.err << fmt::format("published result {}\n", missing[i].id);
+    // What one published result does not need is there for the next ones.
+    const auto now = measuring.clock().steady();
+    const auto share = (end - now) / static_cast<std::int64_t>(missing.size() - i);
+    measure_published_result(measuring.make_session(*source.spec, *executor), missing[i], options.pairs, now + share);
+    measuring.display().clear();
+  }
+  rows = rows_of(&store, machine, options.source.campaign);
+  for (PublishedResultRow& row : rows) {
+    const auto known = std::ranges::find(reasons, row.published.id, &std::pair<std::string, std::string>::first);
+    if (known == reasons.end() || !row.reason.empty() || row.command.empty()) continue;
+    row.reason = known->second;
+    row.command.clear();
+  }
+  const ExitCode code = print_rows(context, rows, options);
+  return measuring.interrupted() ? measuring.interruption_code() : code;
+}
+
+ExitCode report_stored(const ReportOptions& options, Context& context) {
+  const auto store = open_known_database(context);
+  const Machine machine;
+  const auto rows = rows_of(store ? &*store : nullptr, machine, options.source.campaign);
+  return print_rows(context, rows, options);
+}
+
+}  // namespace
+
+ExitCode report_paper(const ReportOptions& options, Context& context) {
+  if (options.markdown && context.json) return complain(context, ExitCode::Usage, "--markdown or --json, not both");
+  return options.measure ? measure_and_report(options, context) : report_stored(options, context);
+}
+
+}  // namespace nocturne::cli

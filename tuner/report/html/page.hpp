@@ -1,0 +1,68 @@
+#pragma once
+
+/// One HTML file that needs nothing else: styles, scripts, charts with their tables, and the documents of `--json`.
+///
+/// No request to any network: the page's own policy forbids all of them, and lets only those scripts run whose hashes
+/// it names. Without scripts the tables are open and say the same. Whatever comes from a campaign is escaped.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tuner/report/html/chart.hpp"
+#include "tuner/report/html/discretion.hpp"
+
+namespace nocturne::report {
+
+/// A line to be copied into a shell.
+struct ShellLine {
+  std::string what;  ///< what it does
+  std::string line;
+};
+
+/// What the page begins with, for who reads no further.
+struct Headline {
+  std::string verdict;  ///< a sentence, with the interval
+  bool proven = false;  ///< the best is faster beyond doubt
+  std::vector<ShellLine> run{};
+  std::vector<std::string> wrong{};  ///< what went wrong, sentences; empty: nothing
+};
+
+struct PageSection {
+  std::string id, heading;
+  std::vector<Chart> charts{};
+  std::string instead{};            ///< why there is no chart, and what to do; empty: none is missing
+  std::vector<std::string> says{};  ///< sentences above the charts
+};
+
+struct PageFact {
+  std::string name, value;
+};
+
+struct Page {
+  std::string title;
+  std::string state;     ///< "finished 2026-05-31 07:02"
+  bool running = false;  ///< the page loads itself again
+  std::vector<PageFact> facts{};
+  Headline headline{};
+  std::vector<PageSection> sections{};
+  std::vector<nlohmann::json> documents{};  ///< each with its `schema`
+  std::string written;                      ///< when, and by which program
+};
+
+/// UTF-8. `discretion` sees each text before it is escaped.
+[[nodiscard]] std::string html_of(const Page& page, const Discretion& discretion);
+
+/// `text` for HTML, between tags and in quoted attributes: markup characters as references, what is no UTF-8 and
+/// control characters but newline and tab as U+FFFD.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+// The files of this folder and of the library of charts, as they are in the page. Generated.
+[[nodiscard]] const std::string& page_styles();
+[[nodiscard]] const std::string& page_script();
+[[nodiscard]] const std::string& chart_library();
+[[nodiscard]] const std::string& chart_licence();
+
+}  // namespace nocturne::report
