@@ -132,6 +132,16 @@ std::string machine_of(const ReportData& data) {
   return machine;
 }
 
+/// Why there is no chart of pairs.
+std::string missing_pairs(const ReportData& data) {
+  if (!data.answer.best) return "Nothing has trained, so there is nothing to compare.";
+  if (data.answer.verdict) return "The pairs themselves are not in this database.";
+  if (data.answer.baseline && data.answer.best->id == data.answer.baseline->id)
+    return "Nothing better than the default was found, so there was nothing to compare it with.";
+  if (data.moment.running) return "The best and the default are not yet measured in pairs: single trials may be lucky.";
+  return "The best and the default were not measured in pairs, so the gain is not known: single trials may be lucky.";
+}
+
 }  // namespace
 
 ReportData report_data(const db::Store& store, tuner::Answer answer, tuner::Expectations expectations,
@@ -227,7 +237,9 @@ std::vector<PageFact> page_facts(const ReportData& data) {
   double end = 0;
   for (const Stretch& each : stretches_of(data)) end = std::max(end, each.to_s);
   facts.push_back({.name = "from its start to its end",
-                   .value = end > 7200 ? digits(end / 3600) + " h" : digits(end / 60) + " min"});
+                   .value = end > 7200  ? digits(end / 3600) + " h"
+                            : end > 120 ? digits(end / 60) + " min"
+                                        : digits(end) + " s"});
   return facts;
 }
 
@@ -241,13 +253,10 @@ std::vector<PageSection> page_sections(const ReportData& data) {
     return made;
   };
   std::vector<PageSection> sections;
-  sections.push_back(
-      section("gain", "Gain",
-              {pairs_chart(data.pairs),
-               accuracy_chart(tuner::accuracy_difference(answer), answer.accuracy_margin, answer.accuracy_epochs)},
-              answer.verdict ? "The pairs themselves are not in this database."
-                             : "The best and the default were not measured again in pairs, so the gain is not known: "
-                               "single trials may be lucky."));
+  sections.push_back(section("gain", "Gain",
+                             {pairs_chart(data.pairs), accuracy_chart(tuner::accuracy_difference(answer),
+                                                                      answer.accuracy_margin, answer.accuracy_epochs)},
+                             missing_pairs(data)));
   sections.push_back(section("night", "What happened", {timeline_chart(stretches_of(data))}, "Nothing has run yet."));
   sections.push_back(
       section("search", "The search", {convergence_chart(convergence_of(data))}, "No configuration has trained."));

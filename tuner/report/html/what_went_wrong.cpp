@@ -47,9 +47,8 @@ void add_stretches(const ReportData& data, std::vector<std::string>& wrong) {
   const auto interrupted = std::ranges::count(stretches, Activity::Interrupted, &Stretch::activity);
   if (disturbed > 0) {
     wrong.push_back(
-        fmt::format("{} run{} shared the machine with others that used much of it; each was measured again "
-                    "where there was time.",
-                    disturbed, disturbed == 1 ? "" : "s"));
+        fmt::format("{} run{} shared the machine with others that used much of it: what {} measured may be too long.",
+                    disturbed, disturbed == 1 ? "" : "s", disturbed == 1 ? "it" : "they"));
   }
   if (interrupted > 0) {
     wrong.push_back(fmt::format("The campaign was interrupted {}; it went on with all that was known.",

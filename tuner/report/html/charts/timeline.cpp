@@ -57,11 +57,11 @@ std::optional<Chart> timeline_chart(std::span<const Stretch> stretches) {
     chart.rows.emplace_back(lane.row);
     chart.table.rows.push_back({std::string(lane.row), std::string(lane.means), fmt::format("{}", series.data.size()),
                                 digits(seconds / unit)});
-    says += fmt::format("{}{} {} ({} {})", says.empty() ? "" : ", ", series.data.size(), lane.row,
+    says += fmt::format("{}{}: {} in {} {}", says.empty() ? "In all: " : "; ", lane.row, series.data.size(),
                         digits(seconds / unit), hours ? "h" : "min");
     chart.series.push_back(std::move(series));
   }
-  chart.says = says + ".";
+  chart.says = "Each bar is a process, a pair of them, or what had to be prepared. " + says + ".";
   return chart;
 }
 
