@@ -17,6 +17,8 @@
 #include <CLI/CLI.hpp>
 
 #include "db/store.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
 #include "search/registry.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
@@ -31,6 +33,7 @@
 #include "tuner/cli/measuring/on_finish.hpp"
 #include "tuner/cli/measuring/preflight.hpp"
 #include "tuner/cli/subcommands/tune_command.hpp"
+#include "tuner/cli/subcommands/tune_dry_run.hpp"
 #include "tuner/cli/subcommands/tune_report.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/executor/stray_runs.hpp"
@@ -56,8 +59,20 @@ struct TuneOptions {
   PreflightOptions preflight;
   bool no_noise = false;
   MachineMeasuringOptions machine;
+  std::vector<std::string> set;  ///< POINTER=VALUE, laid over the file
+  bool dry_run = false;
   std::string grace = "20s";  ///< after SIGTERM, for the run in flight
 };
+
+std::vector<tuner::Setting> settings_of(const TuneOptions& options, const Context& context) {
+  std::vector<tuner::Setting> settings;
+  for (const std::string& words : options.set) {
+    auto setting = tuner::read_setting(words);
+    if (!setting) refuse_to_tune(context, ExitCode::Usage, "--set: " + setting.error());
+    settings.push_back(*std::move(setting));
+  }
+  return settings;
+}
 
 /// The campaign of a file, or of the words behind `--`. Throws Refusal.
 tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& context,
@@ -74,8 +89,10 @@ tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& con
       refuse_words(
           "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
           "--write-campaign belong to a command behind '--'");
-    return spec_or_refuse(context, tuner::load_campaign(options.file, facts, frameworks));
+    return spec_or_refuse(context,
+                          tuner::load_campaign(options.file, facts, frameworks, settings_of(options, context)));
   }
+  if (!options.set.empty()) refuse_words("--set goes with a campaign file");
   if (context.command.empty() || context.command.front().empty()) refuse_words("there is no command behind '--'");
   const bool budgeted = options.trials || !options.wall.empty() || !options.until.empty();
   const auto wall = tuner::parse_duration(options.wall);
@@ -185,6 +202,8 @@ constexpr const char* kTuneFooter =
     "  nocturne tune --vary '--workers=0,2,4' --wall 30min -- python train.py\n"
     "  nocturne tune --pattern '(?P<samples_per_second>[0-9.]+) images/s' --examples 60000 -- ./train --data d\n"
     "  nocturne tune --write-campaign train.json -- python train.py\n"
+    "  nocturne tune campaign.json --dry-run\n"
+    "  nocturne tune campaign.json --set /budget/wall=1h --set /space/parameters/threads/default=4\n"
     "  nocturne tune campaign.json --preflight\n"
     "  nocturne tune campaign.json --until 07:00\n"
     "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
@@ -302,6 +321,21 @@ class TuneSession {
   tuner::CompositeObserver observers_;
 };
 
+/// Nothing is made, started or stored.
+ExitCode only_plan(TuneOptions options, const Context& context) {
+  const tuner::Installation installation = tuner::find_installation();
+  const auto frameworks = frameworks_here(context, installation);
+  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  CommandOptions& command = options.command;
+  const bool unseen = context.command_given && command.time.empty() && command.pattern.empty();
+  if (unseen) command.time = "process";  // else it would be run, to see
+  auto spec = read_campaign(options, context, installation, measure::facts_of(machine), frameworks.get());
+  if (const auto overridden = override_file(options, spec); !overridden)
+    refuse_to_tune(context, ExitCode::Usage, overridden.error());
+  (void)wanted_configurations(options, context, spec);
+  return print_plan(context, spec, *frameworks, machine, unseen);
+}
+
 ExitCode tune(const TuneOptions& options, Context& context, Finish& finish) {
   MeasurementContext measuring(context);
   auto spec = read_campaign(options, context, measuring.installation(), measuring.facts(), &measuring.frameworks());
@@ -360,6 +394,11 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
   add_value(subcommand, "--measure", options.measure, "CONFIGURATION",
             "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
       ->allow_extra_args(false);
+  add_value(subcommand, "--set", options.set, "POINTER=VALUE",
+            "Replace a value of the file, such as /budget/wall=1h; may be given again")
+      ->allow_extra_args(false);
+  subcommand.add_flag("--dry-run", options.dry_run,
+                      "Only say what would be done, in which order, how long it takes and what is downloaded");
   add_preflight(subcommand, options.preflight);
   add_no_noise(subcommand, options.no_noise);
   add_machine_measuring(subcommand, options.machine);
@@ -371,6 +410,7 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
 }
 
 ExitCode run(const TuneOptions& options, Context& context) {
+  if (options.dry_run) return only_plan(options, context);
   const auto program = find_on_finish(options.on_finish);
   if (!program) return complain(context, ExitCode::Usage, program.error());
   Finish finish;
