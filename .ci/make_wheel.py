@@ -19,21 +19,25 @@ Description-Content-Type: text/markdown
 WHEEL = """Wheel-Version: 1.0
 Generator: nocturne ({version})
 Root-Is-Purelib: false
-Tag: py3-none-manylinux_2_34_x86_64
+Tag: py3-none-manylinux_2_36_x86_64
 """
 
 
+def soname_of(library):
+    return next(each for each in subprocess.check_output(["objdump", "-p", library], text=True).splitlines()
+                if "SONAME" in each).split()[-1]
+
+
 def without_links(folder):
-    """A wheel has no symbolic links: of a library's names the linker's becomes a linker script, others go."""
-    for link in [path for path in folder.rglob("*") if path.is_symlink()]:
-        target = link.resolve()
+    """A wheel has no symbolic links: a library gets the name that programs ask for, the linker's name becomes a linker script."""
+    links = [(path, path.resolve()) for path in folder.rglob("*") if path.is_symlink()]
+    names = {target: soname_of(target) for _, target in links}
+    for link, target in links:
         link.unlink()
         if link.suffix == ".so":
-            soname = next(each for each in subprocess.check_output(["objdump", "-p", target], text=True).splitlines()
-                          if "SONAME" in each).split()[-1]
-            link.write_text("INPUT ( %s )\n" % soname)
-            if target.name != soname and target.exists():
-                target.rename(target.with_name(soname))
+            link.write_text("INPUT ( %s )\n" % names[target])
+    for target, name in names.items():
+        target.rename(target.with_name(name))
 
 
 def main():
@@ -43,6 +47,7 @@ def main():
         data = root / ("nocturne-%s.data" % version) / "data"
         shutil.copytree(folder, data, symlinks=True)
         without_links(data)
+        shutil.copy(folder / "share/nocturne/python/nocturne.py", root / "nocturne.py")  # import nocturne
         info = root / ("nocturne-%s.dist-info" % version)
         info.mkdir()
         readme = (folder / "share/doc/nocturne/README.md").read_text()

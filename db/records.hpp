@@ -214,6 +214,20 @@ struct Tell {
 /// Asks and tells in the order of their time; replayed, they rebuild the strategy.
 using Exchange = std::variant<Ask, Tell>;
 
+/// A campaign from elsewhere: another database, another program.
+struct ImportedCampaign {
+  CampaignRecord record{};  ///< its name tells it from those measured here; `fresh` and `history` do not matter
+  std::int64_t created_unix_ns = 0, finished_unix_ns = 0;
+  std::vector<space::Trial> trials{};  ///< finished ones, by number
+  std::vector<AskAnswer> asked{};      ///< what is known of how they were asked for; may lack some
+};
+
+/// What came of it.
+struct ImportCount {
+  CampaignId campaign = 0;
+  std::int64_t added = 0, known = 0;  ///< trials
+};
+
 /// A software stack (one set of environment and build values) that was prepared and trained a few steps before the
 /// search.
 struct PreflightRecord {

@@ -2,6 +2,9 @@
 
 /// What several subjects of the store write. All within a transaction of the caller.
 
+#include <optional>
+#include <span>
+
 #include <SQLiteCpp/Database.h>
 
 #include "db/records.hpp"
@@ -10,5 +13,11 @@ namespace nocturne::db {
 
 /// Known already: nothing happens.
 void insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint);
+
+/// The newest generation of this name and identity.
+[[nodiscard]] std::optional<CampaignId> find_equal(const SQLite::Database& database, const CampaignRecord& record);
+
+/// REQUIRES: the campaign has none.
+void insert_parameters(SQLite::Database& database, CampaignId campaign, std::span<const ParameterRecord> parameters);
 
 }  // namespace nocturne::db

@@ -110,6 +110,11 @@ class Store {
   /// What it knew when it began, without campaigns that were removed since.
   [[nodiscard]] std::vector<HistorySource> history(CampaignId campaign) const;
 
+  /// Whole or nothing. A campaign of this name and identity that is there gets the trials whose configurations it
+  /// lacks; else it is a new one, finished and never opened, so that what was opened last stays it. Its trials have no
+  /// runs, and no campaign takes them for its own.
+  ImportCount import_campaign(const ImportedCampaign& imported);
+
   // ---- asks and tells (store_exchanges.cpp) ----
 
   /// Logs one ask() and its answer. Numbers of the answer were not asked before. OWNER

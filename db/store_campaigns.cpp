@@ -36,13 +36,6 @@ std::vector<CampaignSummary> read_summaries(const SQLite::Database& database, SQ
   return summaries;
 }
 
-/// The newest generation of this name and identity.
-std::optional<CampaignId> find_equal(const SQLite::Database& database, const CampaignRecord& record) {
-  return first_value<std::int64_t>(
-      database, "SELECT id FROM campaigns WHERE name = ?1 AND identity = ?2 ORDER BY generation DESC LIMIT 1",
-      record.name, record.identity);
-}
-
 CampaignId insert_generation(SQLite::Database& database, const CampaignRecord& record) {
   execute(database,
           "INSERT INTO campaigns (name, generation, identity, spec_json, strategy, seed, is_fresh, created_unix_ns,"
@@ -65,14 +58,7 @@ void update_campaign(SQLite::Database& database, CampaignId campaign, const Camp
           " finished_unix_ns = NULL WHERE id = ?1",
           campaign, json_text(record.spec), record.strategy, record.seed, fingerprint, now_unix_ns());
   execute(database, "DELETE FROM parameters WHERE campaign_id = ?1", campaign);
-  SQLite::Statement insert(database,
-                           "INSERT INTO parameters (campaign_id, position, name, stage, domain_json, default_json,"
-                           " active_if, unit, description) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
-  std::int64_t position = 0;
-  for (const ParameterRecord& p : record.parameters) {
-    execute(insert, campaign, position++, p.name, to_text(p.stage), json_text(p.domain), json_text(p.default_value),
-            p.active_if, p.unit, p.description);
-  }
+  insert_parameters(database, campaign, record.parameters);
 }
 
 void write_history(SQLite::Database& database, CampaignId campaign, const CampaignRecord& record, bool is_new) {
@@ -129,6 +115,23 @@ Error no_such_campaign(const SQLite::Database& database, const std::filesystem::
 }
 
 }  // namespace
+
+std::optional<CampaignId> find_equal(const SQLite::Database& database, const CampaignRecord& record) {
+  return first_value<std::int64_t>(
+      database, "SELECT id FROM campaigns WHERE name = ?1 AND identity = ?2 ORDER BY generation DESC LIMIT 1",
+      record.name, record.identity);
+}
+
+void insert_parameters(SQLite::Database& database, CampaignId campaign, std::span<const ParameterRecord> parameters) {
+  SQLite::Statement insert(database,
+                           "INSERT INTO parameters (campaign_id, position, name, stage, domain_json, default_json,"
+                           " active_if, unit, description) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+  std::int64_t position = 0;
+  for (const ParameterRecord& p : parameters) {
+    execute(insert, campaign, position++, p.name, to_text(p.stage), json_text(p.domain), json_text(p.default_value),
+            p.active_if, p.unit, p.description);
+  }
+}
 
 CampaignHandle Store::begin_or_resume_campaign(const CampaignRecord& record) {
   auto handle = connection_->write([&](SQLite::Database& database) -> CampaignHandle {

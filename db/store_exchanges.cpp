@@ -90,6 +90,17 @@ void read_tells(const SQLite::Database& database, CampaignId campaign, const Pla
   }
 }
 
+std::vector<Exchange> read_exchanges(const SQLite::Database& database, CampaignId campaign) {
+  std::map<std::int64_t, Exchange> log;
+  read_tells(database, campaign, read_asks(database, campaign, log), log);
+  std::vector<Exchange> ordered;
+  ordered.reserve(log.size());
+  for (auto& [ordinal, exchange] : log) ordered.push_back(std::move(exchange));
+  return ordered;
+}
+
+}  // namespace
+
 void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask) {
   const std::int64_t ordinal = append(database, campaign, "ask");
   execute(database, "INSERT INTO asks (campaign_id, ordinal, strategy, seed, requested) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -102,17 +113,6 @@ void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask)
             space::to_text(asked.purpose), asked.reason, asked.predicted_log_bound, asked.predicted_log_margin);
   }
 }
-
-std::vector<Exchange> read_exchanges(const SQLite::Database& database, CampaignId campaign) {
-  std::map<std::int64_t, Exchange> log;
-  read_tells(database, campaign, read_asks(database, campaign, log), log);
-  std::vector<Exchange> ordered;
-  ordered.reserve(log.size());
-  for (auto& [ordinal, exchange] : log) ordered.push_back(std::move(exchange));
-  return ordered;
-}
-
-}  // namespace
 
 void append_tell(SQLite::Database& database, CampaignId campaign, TrialId trial, const TrialResult& result) {
   const std::int64_t ordinal = append(database, campaign, "tell");

@@ -8,7 +8,8 @@
 
 namespace nocturne::db {
 
-/// Within a transaction of the caller.
+/// Both within a transaction of the caller.
+void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask);
 void append_tell(SQLite::Database& database, CampaignId campaign, TrialId trial, const TrialResult& result);
 
 }  // namespace nocturne::db

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -55,8 +56,10 @@ class Assembly {
     std::vector<std::string> notes;
     if (repeated_ > 0)
       notes.push_back(fmt::format("{} rows repeat an earlier configuration; the first of each counts", repeated_));
-    return RecordedSpace::create(std::move(foreign_.name), std::move(foreign_.kind), std::move(description_),
-                                 std::move(rows_), std::move(notes));
+    auto recorded = RecordedSpace::create(std::move(foreign_.name), std::move(foreign_.kind), std::move(description_),
+                                          std::move(rows_), std::move(notes));
+    if (recorded) recorded->set_seconds_per_unit(foreign_.seconds_per_unit);
+    return recorded;
   }
 
  private:
@@ -114,6 +117,48 @@ class Assembly {
 };
 
 }  // namespace
+
+std::vector<ForeignParameter> occurring_values(const std::vector<std::string>& names,
+                                               const std::vector<ForeignRow>& rows) {
+  std::vector<ForeignParameter> parameters;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ForeignParameter parameter{.name = names[i], .values = {}};
+    std::set<std::string> seen;  // by text: 1 and 1.0 come from one tool and are not mixed
+    for (const auto& row : rows)
+      if (seen.insert(space::to_json(row.values[i]).dump()).second) parameter.values.push_back(row.values[i]);
+    if (parameter.values.size() > kMaxValues)
+      throw Wrong{fmt::format("'{}' has {} values, more than {}", excerpt(parameter.name), seen.size(), kMaxValues)};
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+std::string as_parameter_name(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool letter = std::isalnum(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 0x80;
+    name += letter ? c : '_';
+  }
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name.insert(0, "_");
+  return name;
+}
+
+std::string name_from(const std::filesystem::path& file) {
+  auto name = file.filename().string();
+  return name.substr(0, std::max<std::size_t>(1, name.find('.')));
+}
+
+std::expected<RecordedSpace, std::string> reported(
+    const std::filesystem::path& file, const std::function<std::expected<RecordedSpace, std::string>()>& load) {
+  std::expected<RecordedSpace, std::string> recorded = std::unexpected(std::string());
+  try {
+    recorded = load();
+  } catch (const Wrong& wrong) {
+    recorded = std::unexpected(wrong.sentence);
+  }
+  if (!recorded) return std::unexpected(fmt::format("{}: {}", file.string(), recorded.error()));
+  return recorded;
+}
 
 std::expected<RecordedSpace, std::string> assemble(ForeignSpace foreign) {
   if (foreign.parameters.empty()) throw Wrong{"it has no parameters"};

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <expected>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -47,7 +48,22 @@ struct ForeignSpace {
   std::vector<std::string> requirements;  ///< expressions; see has_rule
   bool has_rule = false;                  ///< requirements are the whole rule; else the rows alone are valid
   std::vector<ForeignRow> rows;
+  double seconds_per_unit = 1;  ///< of the objectives
 };
+
+/// The values that occur in each column, in the order of first occurrence. Throws Wrong where there are too many.
+[[nodiscard]] std::vector<ForeignParameter> occurring_values(const std::vector<std::string>& names,
+                                                             const std::vector<ForeignRow>& rows);
+
+/// What expressions can name: "learning-rate" → "learning_rate".
+[[nodiscard]] std::string as_parameter_name(const std::string& text);
+
+/// "convolution.json.gz" → "convolution".
+[[nodiscard]] std::string name_from(const std::filesystem::path& file);
+
+/// What `load` gives; the defects of a file, thrown as Wrong too, become sentences that name it.
+[[nodiscard]] std::expected<RecordedSpace, std::string> reported(
+    const std::filesystem::path& file, const std::function<std::expected<RecordedSpace, std::string>()>& load);
 
 /// Lists of numbers become ordinals in ascending order, true and false a boolean, anything else a category; parameters
 /// with one value become facts that requirements may name. If rows repeat a configuration, the first counts.

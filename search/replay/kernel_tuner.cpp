@@ -8,12 +8,12 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "search/replay/foreign_rows.hpp"
+#include "search/replay/hyperfine.hpp"
 #include "search/replay/python_values.hpp"
 #include "search/replay/text_file.hpp"
 
@@ -26,10 +26,14 @@ namespace {
 struct NamedRows {
   std::vector<std::string> names;
   std::vector<ForeignRow> rows;
+  double seconds_per_unit = 1;
 };
 
 using nlohmann::json;
 using space::Outcome;
+
+// Kernel Tuner's `time`, in seconds.
+constexpr double kMillisecond = 1e-3;
 
 // What Kernel Tuner writes in place of an objective, and what T4 calls `invalidity`.
 constexpr std::array<std::pair<std::string_view, Outcome>, 10> kFailures = {{
@@ -152,12 +156,31 @@ ForeignRow results_row(const json& result, const std::vector<std::string>& names
   return row;
 }
 
+/// What the first measurement that has a unit is in; 1 where it is no unit of time.
+double seconds_per_unit(const json& results) {
+  constexpr std::array<std::pair<std::string_view, double>, 6> kUnits = {{{"ms", 1e-3},
+                                                                          {"milliseconds", 1e-3},
+                                                                          {"us", 1e-6},
+                                                                          {"microseconds", 1e-6},
+                                                                          {"ns", 1e-9},
+                                                                          {"nanoseconds", 1e-9}}};
+  for (const auto& result : results) {
+    const auto list = result.is_object() ? result.find("measurements") : result.end();
+    if (list == result.end() || !list->is_array() || list->empty() || !list->front().is_object()) continue;
+    const auto unit = text_or(list->front(), "unit", "");
+    const auto* const found = std::ranges::find(kUnits, std::string_view(unit), &decltype(kUnits)::value_type::first);
+    return found == kUnits.end() ? 1 : found->second;
+  }
+  return 1;
+}
+
 /// `names`: the parameters in their order, which JSON objects do not keep.
 NamedRows rows_of_cache(const json& document, std::vector<std::string> names) {
   const auto objective = text_or(document, "objective", "time");
   // Minimised, a rate would make the slowest kernel the best, and nothing would look wrong.
   refuse_rate(objective, "/objective");
   NamedRows named{.names = std::move(names), .rows = {}};
+  if (objective == "time") named.seconds_per_unit = kMillisecond;
   for (const auto& [key, entry] : member(document, "cache", json::value_t::object, "").items())
     named.rows.push_back(cache_row(entry, objective, named.names, "/cache/" + excerpt(key)));
   return named;
@@ -170,46 +193,13 @@ NamedRows rows_of_results(const json& document, std::vector<std::string> names) 
   if (named.names.empty() && !results.empty())
     for (const auto& [name, value] : member(results[0], "configuration", json::value_t::object, "/results/0").items())
       named.names.push_back(name);
+  if (!results.empty()) named.seconds_per_unit = seconds_per_unit(results);
   for (std::size_t i = 0; i < results.size(); ++i)
     named.rows.push_back(results_row(results[i], named.names, fmt::format("/results/{}", i)));
   return named;
 }
 
-/// The values that occur in each column, in the order of first occurrence.
-std::vector<ForeignParameter> occurring_values(const NamedRows& named) {
-  std::vector<ForeignParameter> parameters;
-  for (std::size_t i = 0; i < named.names.size(); ++i) {
-    ForeignParameter parameter{.name = named.names[i], .values = {}};
-    std::set<std::string> seen;  // by text: 1 and 1.0 come from one tool and are not mixed
-    for (const auto& row : named.rows)
-      if (seen.insert(space::to_json(row.values[i]).dump()).second) parameter.values.push_back(row.values[i]);
-    if (parameter.values.size() > kMaxValues)
-      throw Wrong{fmt::format("'{}' has {} values, more than {}", excerpt(parameter.name), seen.size(), kMaxValues)};
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
-}
-
 namespace fs = std::filesystem;
-
-/// "convolution.json.gz" → "convolution".
-std::string name_from(const fs::path& file) {
-  auto name = file.filename().string();
-  return name.substr(0, std::max<std::size_t>(1, name.find('.')));
-}
-
-/// Turns the defects of a file into sentences that name it.
-template <class Load>
-std::expected<RecordedSpace, std::string> reported(const fs::path& file, Load load) {
-  std::expected<RecordedSpace, std::string> recorded = std::unexpected(std::string());
-  try {
-    recorded = load();
-  } catch (const Wrong& wrong) {
-    recorded = std::unexpected(wrong.sentence);
-  }
-  if (!recorded) return std::unexpected(fmt::format("{}: {}", file.string(), recorded.error()));
-  return recorded;
-}
 
 /// What is cut off a cache that was never closed: its last comma, or a last entry that is torn.
 std::optional<std::string> closed_cache(std::string text) {
@@ -241,7 +231,7 @@ std::vector<std::string> names_of_cache(const json& document) {
 
 /// The declared values; names without a declaration take those that occur.
 std::vector<ForeignParameter> parameters_of_cache(const json& document, const NamedRows& named) {
-  auto parameters = occurring_values(named);
+  auto parameters = occurring_values(named.names, named.rows);
   const auto declared = document.find("tune_params");
   if (declared == document.end()) return parameters;
   if (!declared->is_object()) throw Wrong{fmt::format("/tune_params: found a JSON {}", declared->type_name())};
@@ -314,7 +304,7 @@ Format format_of(const json& document) {
   if (!document.is_object()) return Format::Unknown;
   if (document.contains("ConfigurationSpace")) return Format::Problem;
   if (document.contains("cache")) return Format::Cache;
-  if (document.contains("results")) return Format::Results;
+  if (document.contains("results")) return is_hyperfine(document) ? Format::Hyperfine : Format::Results;
   return Format::Unknown;
 }
 
@@ -339,6 +329,7 @@ std::expected<RecordedSpace, std::string> load_cache(const json& document, const
     auto named = rows_of_cache(document, names_of_cache(document));
     ForeignSpace foreign{.name = name_from(file), .kind = "kernel-tuner-cache"};
     foreign.parameters = parameters_of_cache(document, named);
+    foreign.seconds_per_unit = named.seconds_per_unit;
     foreign.rows = std::move(named.rows);
     return assemble(std::move(foreign));
   });
@@ -348,7 +339,8 @@ std::expected<RecordedSpace, std::string> load_results(const json& document, con
   return reported(file, [&] {
     auto named = rows_of_results(document, {});
     ForeignSpace foreign{.name = name_from(file), .kind = "t4-results"};
-    foreign.parameters = occurring_values(named);
+    foreign.parameters = occurring_values(named.names, named.rows);
+    foreign.seconds_per_unit = named.seconds_per_unit;
     foreign.rows = std::move(named.rows);
     return assemble(std::move(foreign));
   });
@@ -371,6 +363,7 @@ std::expected<RecordedSpace, std::string> load_problem(const json& problem, cons
   }
   try {
     auto named = format_of(results) == Format::Cache ? rows_of_cache(results, names) : rows_of_results(results, names);
+    foreign.seconds_per_unit = named.seconds_per_unit;
     foreign.rows = std::move(named.rows);
   } catch (const Wrong& wrong) {
     return std::unexpected(fmt::format("{}: {}", results_file.string(), wrong.sentence));

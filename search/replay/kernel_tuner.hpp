@@ -25,7 +25,7 @@
 namespace nocturne::search::replay {
 
 /// Which format a document is.
-enum class Format { Cache, Results, Problem, Unknown };
+enum class Format { Cache, Results, Problem, Hyperfine, Unknown };
 [[nodiscard]] Format format_of(const nlohmann::json& document);
 
 /// Parses what Python wrote: a file of any of these formats, also a cache that was never closed.

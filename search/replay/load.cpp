@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "search/replay/hyperfine.hpp"
 #include "search/replay/kernel_tuner.hpp"
 #include "search/replay/space_folder.hpp"
 #include "search/replay/text_file.hpp"
@@ -62,6 +63,8 @@ Loaded load_file(std::span<const fs::path> paths, std::size_t& next) {
       return one(load_cache(*document, file));
     case Format::Results:
       return one(load_results(*document, file));
+    case Format::Hyperfine:
+      return one(load_hyperfine(*document, file));
     case Format::Problem:
       break;
     case Format::Unknown:

@@ -6,6 +6,7 @@
 ///   a folder of such folders          all of them, by name
 ///   {"cache": {…}}                    a cache file of Kernel Tuner, also one that was never closed
 ///   {"results": […]}                  T4 results, as Kernel Tuner writes them
+///   {"results": [{"command", …}]}     what hyperfine exports as JSON
 ///   {"ConfigurationSpace": …}         a T1 problem; the file named after it holds its T4 results or its cache
 ///
 /// Files may be gzip. Nothing in them is executed; expressions are parsed by space/expression/expression.hpp.

@@ -68,6 +68,9 @@ class RecordedSpace {
   [[nodiscard]] const space::Space& space() const { return *space_; }
   [[nodiscard]] const Rows& rows() const { return rows_; }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  ///< sentences a user should read
+  /// What one unit of the objectives is, in seconds; 1 where the source does not say.
+  [[nodiscard]] double seconds_per_unit() const { return seconds_per_unit_; }
+  void set_seconds_per_unit(double seconds) { seconds_per_unit_ = seconds; }
   /// Objectives of the rows that are ok, ascending; not empty.
   [[nodiscard]] const std::vector<double>& ordered() const { return ordered_; }
   [[nodiscard]] double optimum() const { return ordered_.front(); }
@@ -103,6 +106,7 @@ class RecordedSpace {
   std::vector<double> ordered_;
   std::vector<std::string> notes_;
   std::size_t dummies_ = 0;
+  double seconds_per_unit_ = 1;
 };
 
 }  // namespace nocturne::search::replay

@@ -24,6 +24,7 @@
 #include "search/replay/text_file.hpp"
 #include "space/outcome.hpp"
 #include "space/stage.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::search::replay {
 namespace {
@@ -290,17 +291,6 @@ std::string_view status_of(space::Outcome outcome) {
   }
 }
 
-/// Quoted where it must be (RFC 4180).
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 ordered_json parameter_json(const space::Parameter& parameter) {
   ordered_json values = ordered_json::array();
   for (std::uint64_t i = 0; i < parameter.size(); ++i)
@@ -345,14 +335,14 @@ std::string table_of(const RecordedSpace& recorded) {
   const auto& parameters = recorded.space().parameters();
   std::string text;
   const auto out = std::back_inserter(text);
-  for (const auto& each : parameters) fmt::format_to(out, "{},", field(each.name));
+  for (const auto& each : parameters) fmt::format_to(out, "{},", csv_field(each.name));
   const bool has_cost = !rows.cost_ms.empty();
   const bool has_times = !rows.first_time.empty();
   fmt::format_to(out, "objective,status{}{}\n", has_cost ? ",cost_ms" : "", has_times ? ",times" : "");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       const auto cell = rows.row(i)[p];
-      if (cell != space::kNoValue) text += field(space::to_text(parameters[p].value(cell)));
+      if (cell != space::kNoValue) text += csv_field(space::to_text(parameters[p].value(cell)));
       text += ',';
     }
     if (!std::isnan(rows.objectives[i])) fmt::format_to(out, "{}", rows.objectives[i]);
@@ -423,6 +413,16 @@ std::expected<RecordedSpace, std::string> load_space_folder(const fs::path& fold
 
 SpaceFolder write_space_folder(const RecordedSpace& recorded) {
   return {.description = description_of(recorded), .results = compress(table_of(recorded))};
+}
+
+std::expected<void, std::string> save_space_folder(const RecordedSpace& recorded, const fs::path& folder) {
+  const auto name = fs::path(recorded.name());
+  if (name != name.filename() || name == "." || name == "..")
+    return std::unexpected(fmt::format("a folder cannot be named after the space '{}'", recorded.name()));
+  const auto files = write_space_folder(recorded);
+  for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}})
+    if (auto written = space::write_file(folder / name / file, *text); !written) return written;
+  return {};
 }
 
 }  // namespace nocturne::search::replay

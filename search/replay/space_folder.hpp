@@ -27,4 +27,8 @@ struct SpaceFolder {
 /// REQUIRES: no parameters were added (RecordedSpace::with_dummies()), no parameter has a real range.
 [[nodiscard]] SpaceFolder write_space_folder(const RecordedSpace& recorded);
 
+/// Both files in a folder named after the space, inside `folder`. The error is a sentence. REQUIRES: as above.
+[[nodiscard]] std::expected<void, std::string> save_space_folder(const RecordedSpace& recorded,
+                                                                 const std::filesystem::path& folder);
+
 }  // namespace nocturne::search::replay

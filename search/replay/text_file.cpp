@@ -60,6 +60,16 @@ std::string place_in(std::string_view text, std::size_t offset) {
   return fmt::format("{}:{}", line, column);
 }
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 std::string excerpt(std::string_view text, std::size_t most) {
   std::string result;
   for (const char c : text.substr(0, most)) {

@@ -28,6 +28,9 @@ inline constexpr std::size_t kMaxJsonDepth = 64;
 /// "LINE:COLUMN" of a byte of a text, both from 1.
 [[nodiscard]] std::string place_in(std::string_view text, std::size_t offset);
 
+/// A field of CSV (RFC 4180), in quotes where it needs them.
+[[nodiscard]] std::string csv_field(const std::string& text);
+
 /// At most `most` bytes of foreign text for an error message: control characters replaced, the rest "…".
 [[nodiscard]] std::string excerpt(std::string_view text, std::size_t most = 60);
 

@@ -32,6 +32,7 @@ class Installed(unittest.TestCase):
         self.assertTrue((self.prefix / "share/man/man1/nocturne-tune.1").exists())
         self.assertIn("nocturne", (self.prefix / "share/bash-completion/completions/nocturne").read_text())
         self.assertEqual(self.nocturne("--version").returncode, 0)
+        self.assertTrue((self.prefix / "share/nocturne/python/nocturne.py").exists())
 
     def test_sources_recipes_and_examples_are_found_in_it(self):
         done = self.nocturne("doctor")

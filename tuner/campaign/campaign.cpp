@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,52 +11,13 @@
 #include "tuner/campaign/finals/target_finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/replayed_exchanges.hpp"
 #include "tuner/campaign/resume.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
 namespace {
-
-/// What is left to do of an earlier session.
-struct ReplayedExchanges {
-  std::vector<db::AskAnswer> pending;  ///< asked and not told, by number: they come first
-  std::vector<space::Trial> told;      ///< the latest tell of each trial, by number
-  /// Answers of the strategy that were not what it answered then: its code changed. The stored ones count.
-  std::int64_t deviations = 0;
-};
-
-/// Brings a strategy to where an earlier session left it: strategies are never stored, asks and tells are. Repeats
-/// asks and tells in their order. Asks of another strategy or seed are not repeated, their trials only told.
-ReplayedExchanges replay(std::span<const db::Exchange> exchanges, search::Strategy& strategy, const std::string& name,
-                         std::int64_t seed) {
-  ReplayedExchanges replayed;
-  std::map<std::int64_t, db::AskAnswer> pending;
-  std::map<std::int64_t, space::Trial> told;
-  for (const db::Exchange& exchange : exchanges) {
-    if (const auto* ask = std::get_if<db::Ask>(&exchange)) {
-      if (ask->strategy == name && ask->seed == seed) {
-        std::vector<space::Configuration> in_flight;
-        for (const auto& [number, asked] : pending) in_flight.push_back(asked.configuration);
-        // As it was then: with several slots the strategy knew what was under way when it was asked.
-        strategy.mark_pending(in_flight);
-        const auto answer = strategy.ask(static_cast<std::size_t>(ask->count));
-        const bool same = std::ranges::equal(answer, ask->answer, {}, &search::Proposal::configuration,
-                                             &db::AskAnswer::configuration);
-        if (!same) ++replayed.deviations;
-      }
-      for (const db::AskAnswer& asked : ask->answer) pending[asked.number] = asked;
-    } else {
-      const space::Trial& trial = std::get<db::Tell>(exchange).trial;
-      strategy.tell({&trial, 1});
-      pending.erase(trial.number);
-      told[trial.number] = trial;
-    }
-  }
-  for (auto& [number, asked] : pending) replayed.pending.push_back(std::move(asked));
-  for (auto& [number, trial] : told) replayed.told.push_back(std::move(trial));
-  return replayed;
-}
 
 /// The source of what the finals ask for beside the search.
 constexpr const char* kFinalsAsk = "finals";
@@ -89,18 +48,6 @@ std::vector<std::string> warnings_after(const space::Trial& trial, const SearchS
 std::optional<db::TrialId> fastest_trial(const Session& session) {
   const auto best = session.store.best(session.campaign);
   return best ? std::optional(best->id) : std::nullopt;
-}
-
-db::AskAnswer numbered(search::Proposal proposal, std::int64_t number) {
-  db::AskAnswer asked{.number = number,
-                      .configuration = std::move(proposal.configuration),
-                      .purpose = proposal.purpose,
-                      .reason = std::move(proposal.reason)};
-  if (proposal.prediction) {
-    asked.predicted_log_bound = proposal.prediction->log_bound;
-    asked.predicted_log_margin = proposal.prediction->margin;
-  }
-  return asked;
 }
 
 }  // namespace
@@ -150,7 +97,7 @@ void Campaign::open(const measure::SweepReport& swept) {
     for (const auto& source : sources_) source->remember(*ask);
     for (const db::AskAnswer& asked : ask->answer) state_.asked(asked);
   }
-  ReplayedExchanges replayed = replay(exchanges, *strategy_, begun.record.strategy, begun.record.seed);
+  ReplayedExchanges replayed = replay_exchanges(exchanges, *strategy_, begun.record.strategy, begun.record.seed);
   for (const space::Trial& trial : replayed.told) state_.learn(trial);
   for (db::AskAnswer& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
   count_earlier_time(session_, state_);

@@ -41,18 +41,18 @@ void add_containers(space::Facts& facts, const nlohmann::json& document) {
 
 namespace {
 
-nlohmann::json machine_json(const space::Facts& facts, const std::vector<UnavailableFramework>& unavailable) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const auto& [framework, reason] : unavailable) list.push_back({{"framework", framework}, {"reason", reason}});
-  return {{"facts", space::to_json(facts)}, {"unavailable", std::move(list)}};
-}
-
 const nlohmann::json* machine_of(const nlohmann::json& document) {
   const auto found = document.find(kStoredMachine);
   return found != document.end() && found->is_object() ? &*found : nullptr;
 }
 
 }  // namespace
+
+nlohmann::json machine_json(const space::Facts& facts, const std::vector<UnavailableFramework>& unavailable) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& [framework, reason] : unavailable) list.push_back({{"framework", framework}, {"reason", reason}});
+  return {{"facts", space::to_json(facts)}, {"unavailable", std::move(list)}};
+}
 
 space::Facts stored_facts(const nlohmann::json& document) {
   const nlohmann::json* machine = machine_of(document);
@@ -86,27 +86,6 @@ nlohmann::json stored_document(nlohmann::json stored, const WorkerChoice& worker
   return stored;
 }
 
-/// The space as it constrains configurations: sentences and units for people are left out.
-nlohmann::json space_without_prose(const space::Space& space) {
-  nlohmann::json document = space.to_json();
-  for (nlohmann::json& parameter : document["parameters"]) {
-    parameter.erase("description");
-    parameter.erase("unit");
-  }
-  for (nlohmann::json& constraint : document["constraints"]) constraint.erase("because");
-  return document;
-}
-
-nlohmann::json facts_in_use(const space::Space& space, const space::Facts& facts) {
-  std::set<std::string> words;
-  for (const space::Parameter& parameter : space.parameters()) words.merge(expression_words(parameter.active_if));
-  for (const space::ConstraintSpec& constraint : space.constraints()) words.merge(expression_words(constraint.require));
-  space::Facts used;
-  for (const auto& [name, fact] : facts.all())
-    if (words.contains(name)) used.set(name, fact);
-  return space::to_json(used);
-}
-
 nlohmann::json worker_json(const WorkerChoice& worker) {
   if (!worker.own.empty()) return measure::to_json(worker.own);
   return worker.command.empty() ? nlohmann::json{{"recipe", worker.recipe}}
@@ -129,11 +108,10 @@ nlohmann::json objective_json(const space::Objective& objective) {
 /// memory goes on with a campaign that never asked for its memory.
 std::string identity_json(const space::Workload& workload, const space::Objective& objective, const space::Space& space,
                           const WorkerChoice& worker, const space::Facts& facts) {
-  const nlohmann::json document = {{"workload", space::to_json(workload)},
-                                   {"objective", objective_json(objective)},
-                                   {"space", space_without_prose(space)},
-                                   {"facts", facts_in_use(space, facts)},
-                                   {"worker", worker_json(worker)}};
+  nlohmann::json document = identity_of(space, facts);
+  document["workload"] = space::to_json(workload);
+  document["objective"] = objective_json(objective);
+  document["worker"] = worker_json(worker);
   return document.dump();
 }
 
@@ -214,9 +192,13 @@ std::string CampaignSpec::identity() const {
   return space::short_digest(identity_json);
 }
 
-CampaignResult load_campaign(const fs::path& path, const space::Facts& facts, const Frameworks* frameworks) {
+CampaignResult load_campaign(const fs::path& path, const space::Facts& facts, const Frameworks* frameworks,
+                             std::span<const Setting> settings) {
   auto document = read_with_bases(path);
   if (!document) return std::unexpected(std::move(document.error()));
+  for (const Setting& setting : settings)
+    if (const auto applied = apply_setting(setting, *document); !applied)
+      return std::unexpected(std::vector{Problem{.file = "--set", .found = applied.error()}});
   return complete(*document, path.string(), path.parent_path(), facts, frameworks);
 }
 

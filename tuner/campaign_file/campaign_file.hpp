@@ -19,6 +19,7 @@
 #include <expected>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@
 #include "space/workload.hpp"
 #include "tuner/campaign_file/problem.hpp"
 #include "tuner/campaign_file/quantity.hpp"
+#include "tuner/campaign_file/setting.hpp"
 
 namespace nocturne::tuner {
 
@@ -147,6 +149,8 @@ struct CampaignSections {
 /// What a stored document says of the machine that tuned, under one key: `facts`, all that the space was made with, and
 /// `unavailable`, the frameworks that were left out of it. Whoever opens the space again asks no machine.
 inline constexpr const char* kStoredMachine = "machine";
+[[nodiscard]] nlohmann::json machine_json(const space::Facts& facts,
+                                          const std::vector<UnavailableFramework>& unavailable);
 [[nodiscard]] space::Facts stored_facts(const nlohmann::json& document);
 [[nodiscard]] std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& document);
 
@@ -180,9 +184,11 @@ struct CampaignSpec {
 
 /// Reads, checks and completes a campaign file. `facts` are those of the machine that will measure, `frameworks` what
 /// `framework` can name there (installation/frameworks.hpp); without it only our own workers.
+/// `settings` are laid over it before anything is checked.
 [[nodiscard]] std::expected<CampaignSpec, std::vector<Problem>> load_campaign(const std::filesystem::path& path,
                                                                               const space::Facts& facts,
-                                                                              const Frameworks* frameworks = nullptr);
+                                                                              const Frameworks* frameworks = nullptr,
+                                                                              std::span<const Setting> settings = {});
 
 /// The same from text, for tests and standard input. `name` stands for the file in problems; `extends` and relative
 /// commands are resolved from `folder`.

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "measure/run/launch.hpp"
+#include "space/facts_json.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
@@ -131,6 +132,29 @@ bool begins_number(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
+/// The space as it constrains configurations: sentences and units for people are left out.
+nlohmann::json space_without_prose(const space::Space& space) {
+  nlohmann::json document = space.to_json();
+  for (nlohmann::json& parameter : document["parameters"]) {
+    parameter.erase("description");
+    parameter.erase("unit");
+  }
+  for (nlohmann::json& constraint : document["constraints"]) constraint.erase("because");
+  return document;
+}
+
+/// Facts that no expression names are left out, so that a machine with more memory goes on with a campaign that never
+/// asked for its memory.
+nlohmann::json facts_in_use(const space::Space& space, const space::Facts& facts) {
+  std::set<std::string> words;
+  for (const space::Parameter& parameter : space.parameters()) words.merge(expression_words(parameter.active_if));
+  for (const space::ConstraintSpec& constraint : space.constraints()) words.merge(expression_words(constraint.require));
+  space::Facts used;
+  for (const auto& [name, fact] : facts.all())
+    if (words.contains(name)) used.set(name, fact);
+  return space::to_json(used);
+}
+
 }  // namespace
 
 std::set<std::string> expression_words(std::string_view expression) {
@@ -150,6 +174,10 @@ std::set<std::string> expression_words(std::string_view expression) {
     }
   }
   return words;
+}
+
+nlohmann::json identity_of(const space::Space& space, const space::Facts& facts) {
+  return {{"space", space_without_prose(space)}, {"facts", facts_in_use(space, facts)}};
 }
 
 std::vector<space::ConstraintSpec> read_constraints(Checks& checks, std::vector<std::size_t>* indices) {

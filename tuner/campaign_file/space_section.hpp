@@ -33,4 +33,8 @@ namespace nocturne::tuner {
 /// and, c.
 [[nodiscard]] std::set<std::string> expression_words(std::string_view expression);
 
+/// {"space", "facts"}: what makes two spaces the same. Sentences for people and facts that no expression names are left
+/// out.
+[[nodiscard]] nlohmann::json identity_of(const space::Space& space, const space::Facts& facts);
+
 }  // namespace nocturne::tuner

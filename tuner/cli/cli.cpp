@@ -25,6 +25,7 @@ const std::vector<Subcommand>& subcommands() {
   // subcommand.hpp says what a new one needs.
   static const std::vector<Subcommand> list = {
       {start, "doctor", "What this machine can run, what it cannot, and why", add_doctor},
+      {start, "init", "A commented campaign file for this machine", add_init},
       {start, "space", "Size of a campaign's space, and how long it will take", add_space},
       {start, "tune", "Start or continue a campaign, or tune your own command", add_tune},
       {look, "status", "What a campaign is doing now, from another terminal", add_status},
@@ -44,6 +45,9 @@ const std::vector<Subcommand>& subcommands() {
       {judge, "verify", "Does an exported profile still hold, here and now?", add_verify},
       {judge, "blame", "What changed since then, and what of it made it slower", add_blame},
       {judge, "replay", "Judge strategies on spaces that were measured before", add_replay},
+      {open, "ask", "What to measure next, where you measure it yourself", add_ask},
+      {open, "tell", "What came of it: values, failures", add_tell},
+      {open, "import", "Trials of other machines and tools, as history", add_import},
       {open, "schema", "JSON Schema of campaign files and of each --json document", add_schema},
       {open, "execute", "Carry out one order of a campaign: JSON in, JSON out", add_execute},
       {open, "completion", "A script that completes subcommands and options", add_completion},

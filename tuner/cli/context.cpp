@@ -96,6 +96,7 @@ std::expected<void, std::string> Context::make_folders() const {
 
 Context process_context() {
   Context context;
+  context.in = &std::cin;
   context.out = &std::cout;
   context.err = &std::cerr;
   context.out_is_terminal = isatty(STDOUT_FILENO) == 1;

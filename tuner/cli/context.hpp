@@ -22,6 +22,7 @@ namespace nocturne::cli {
 
 /// Not thread-safe; a subcommand runs in the main thread.
 struct Context {
+  std::istream* in = nullptr;   ///< standard input; null: there is none
   std::ostream* out = nullptr;  ///< results; never null when a subcommand runs
   std::ostream* err = nullptr;  ///< progress, warnings, errors; never null when a subcommand runs
   bool out_is_terminal = false;

@@ -39,6 +39,7 @@ template <typename Options>
 }
 
 [[nodiscard]] SubcommandAction add_apply(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_ask(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_best(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_blame(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_clean(CLI::App& subcommand);
@@ -50,7 +51,9 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_execute(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_explain(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_export(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_import(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_infrastructure(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_init(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_list(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_machine(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_manual(CLI::App& subcommand);
@@ -65,6 +68,7 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_show(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_space(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_status(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_tell(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_tune(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_verify(CLI::App& subcommand);
 

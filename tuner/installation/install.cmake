@@ -1,6 +1,7 @@
 # What `cmake --install` and the packages contain. Below PREFIX, which may be moved:
 #   bin/                        nocturne, and beside it the programs that it starts
-#   share/nocturne/             what is used at run time, as in the checkout: sources of workers, recipes, images, examples
+#   share/nocturne/             what is used at run time, as in the checkout: sources of workers, recipes, images, examples,
+#                               python/nocturne.py
 #   lib/nocturne/onednn/        oneDNN, where it did not come with the system
 #   lib/nocturne/               portable packages only: the libraries that the programs need
 #   share/man/man1, share/bash-completion/completions, share/doc/nocturne
@@ -37,13 +38,13 @@ if(NOCTURNE_PORTABLE)
 endif()
 
 set(not_installed PATTERN "CMakeLists.txt" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
-foreach(folder kernels measure/protocol measure/environment/recipes measure/environment/fix_ups measure/container/images examples
+foreach(folder kernels python measure/protocol measure/environment/recipes measure/environment/fix_ups measure/container/images examples
     tuner/registry/infrastructures tuner/registry/fragments tuner/registry/images)
   get_filename_component(parent ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/nocturne/${parent} USE_SOURCE_PERMISSIONS ${not_installed})
 endforeach()
 
-install(FILES README.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${NOCTURNE_CHART_JS_LICENCE} DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME chart.js.copyright)  # it is in the program
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(CODE "execute_process(COMMAND $<TARGET_FILE:nocturne> completion bash OUTPUT_FILE ${CMAKE_BINARY_DIR}/completion.bash COMMAND_ERROR_IS_FATAL ANY)")

@@ -134,7 +134,9 @@ CliFixture::CliFixture() {
 cli::ExitCode CliFixture::nocturne(const std::vector<std::string>& words) {
   out_.str("");
   err_.str("");
+  std::istringstream in(input);
   cli::Context context;
+  context.in = &in;
   context.out = &out_;
   context.err = &err_;
   context.columns = columns;

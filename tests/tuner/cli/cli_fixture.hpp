@@ -41,6 +41,7 @@ class CliFixture {
   [[nodiscard]] std::filesystem::path runs() const { return data() / "runs"; }
   [[nodiscard]] db::Store open() const;  ///< for writing
 
+  std::string input;                                          ///< what stands on standard input of each call
   std::size_t columns = 0;                                    ///< that pages are laid out for; 0: lines stay whole
   std::map<std::string, std::string, std::less<>> variables;  ///< of the environment, beside the data folder
 

@@ -10,6 +10,7 @@
 
 #include "measure/run/shell_words.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign_file/space_file.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/installation/invocation.hpp"
 
@@ -115,7 +116,18 @@ db::CampaignSummary choose_campaign(const Context& context, const db::Store& sto
 OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice) {
   auto store = open_database(context);
   auto campaign = choose_campaign(context, store, choice);
+  require_times(context, campaign);
   return {.store = std::move(store), .campaign = std::move(campaign)};
+}
+
+void require_times(const Context& context, const db::CampaignSummary& campaign) {
+  const auto rule = tuner::stored_value_rule(campaign.spec);
+  if (!rule || *rule == search::ValueRule{}) return;
+  refuse(
+      context, ExitCode::Usage,
+      fmt::format("'{}' is a search by ask and tell whose values are no times: 'nocturne tell FOLDER' shows the best, "
+                  "'nocturne export --campaign {} --format csv' all of them",
+                  campaign.name, campaign.name));
 }
 
 void require_horizons(const Context& context, const db::CampaignSummary& campaign) {

@@ -71,8 +71,12 @@ struct OpenCampaign {
   db::Store store;  ///< for reading
   db::CampaignSummary campaign;
 };
-/// Both of these, as most subcommands that read begin.
+/// Both of these and require_times(), as most subcommands that read begin.
 [[nodiscard]] OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice);
+
+/// For pages that compare times. Throws Refusal where it is a search by ask and tell whose larger values are better, or
+/// whose differences count.
+void require_times(const Context& context, const db::CampaignSummary& campaign);
 
 /// For who asks about a number of epochs. Throws Refusal where the campaign minimises the time to an accuracy: its
 /// trainings end when they are there.

@@ -3,7 +3,7 @@
 #include "tuner/cli/subcommand.hpp"
 
 #include <filesystem>
-#include <iostream>
+#include <istream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -29,17 +29,18 @@ struct ExecuteOptions {
   std::string file = "-";
 };
 
-std::string standard_input(std::size_t most) {
-  std::string text(most, '\0');
-  std::cin.read(text.data(), static_cast<std::streamsize>(most));
-  text.resize(static_cast<std::size_t>(std::cin.gcount()));
+std::string standard_input(const Context& context, std::size_t most) {
+  std::string text(context.in != nullptr ? most : 0, '\0');
+  if (context.in == nullptr) return text;
+  context.in->read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(context.in->gcount()));
   return text;
 }
 
 /// Throws Refusal.
 tuner::Order read_order(const ExecuteOptions& options, const Context& context) {
   constexpr std::size_t kMost = tuner::kLongestOrderBytes + 1;
-  const auto text = options.file == "-" ? standard_input(kMost) : space::read_file(options.file, kMost);
+  const auto text = options.file == "-" ? standard_input(context, kMost) : space::read_file(options.file, kMost);
   if (!text) refuse(context, ExitCode::Usage, options.file + " cannot be read");
   auto order = tuner::order_from_text(*text);
   if (!order) refuse(context, ExitCode::Usage, fmt::format("this is no order: {}", one_line(order.error())));

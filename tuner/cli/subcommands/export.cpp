@@ -15,7 +15,7 @@
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
-#include "tuner/cli/choice/number_checks.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -24,6 +24,7 @@
 #include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/exchange/trial_formats.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
 
@@ -43,6 +44,10 @@ std::string check_format(const std::string& word) {
   for (const deploy::Exporter& exporter : deploy::exporters()) {
     names.emplace_back(exporter.name);
     if (exporter.name == word) return "";
+  }
+  for (const tuner::TrialFormat& format : tuner::trial_formats()) {
+    names.emplace_back(format.name);
+    if (format.name == word) return "";
   }
   return fmt::format("no format is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
                      fmt::join(names, ", "));
@@ -91,11 +96,35 @@ std::map<std::string, std::string> effects_of(const db::Store& store, const tune
   return effects;
 }
 
+/// All trials, whatever they came to: on standard output where no file is named.
+ExitCode export_trials(const ExportOptions& options, const Context& context, const tuner::TrialFormat& format) {
+  const auto store = open_database(context);
+  const auto campaign = choose_campaign(context, store, options.campaign);
+  if (options.epochs)
+    refuse(context, ExitCode::Usage,
+           fmt::format("--epochs does not go with --format {}: trials have the campaign's own", format.name));
+  const std::string text = format.text(tuner::trial_table(store, campaign));
+  if (options.output.empty() || options.output == "-") {
+    context.verbatim() << text;
+    return ExitCode::Ok;
+  }
+  const auto file = std::filesystem::absolute(options.output).lexically_normal();
+  value_or_refuse(context, ExitCode::Unavailable, space::write_file(file, text));
+  if (context.json)
+    print_json(context, "export", nlohmann::json::object({{std::string(format.name), file.string()}}));
+  else
+    context.verbatim() << file.string() << '\n';
+  return ExitCode::Ok;
+}
+
 void setup(CLI::App& subcommand, ExportOptions& options) {
-  std::string formats;
+  std::string formats, of_trials;
   for (const deploy::Exporter& exporter : deploy::exporters())
     formats += fmt::format("  {:<13} {}\n", exporter.name, exporter.summary);
+  for (const tuner::TrialFormat& format : tuner::trial_formats())
+    of_trials += fmt::format("  {:<13} {}\n", format.name, format.summary);
   add_campaign_choice(subcommand, options.campaign);
+  add_value(subcommand, "--campaign", options.campaign.name, "NAME", "The same as the argument");
   subcommand
       .add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")
       ->type_name("N")
@@ -112,16 +141,21 @@ void setup(CLI::App& subcommand, ExportOptions& options) {
                       "Export although nothing proves the best faster than the default; the profile says so");
   subcommand.footer(
       fmt::format("A configuration is exported when fresh pairs of processes have shown it faster than the default.\n\n"
-                  "Formats:\n{}\nExamples:\n"
+                  "Formats:\n{}\nFormats of its trials, for other tools; to standard output without --output:\n{}\n"
+                  "Examples:\n"
                   "  nocturne export\n"
                   "  nocturne export mnist-evening --output train.sh\n"
-                  "  nocturne export --format env --output -\n",
-                  formats));
+                  "  nocturne export --format env --output -\n"
+                  "  nocturne export --campaign mnist-evening --format csv > trials.csv\n"
+                  "  nocturne export mnist-evening --format kernel-tuner --output cache.json\n",
+                  formats, of_trials));
 }
 
 /// Negative where the best is not proven faster than the default, and not forced. Unavailable where the file cannot be
 /// written or the build of the best configuration is gone.
 ExitCode run(const ExportOptions& options, Context& context) {
+  if (const auto* of_trials = tuner::find_trial_format(options.format))
+    return export_trials(options, context, *of_trials);
   const auto [store, campaign] = open_campaign(context, options.campaign);
   if (options.epochs) require_horizons(context, campaign);
   const auto answer = tuner::answer_of(store, campaign, options.epochs);

@@ -291,7 +291,7 @@ constexpr Listing kListings[] = {
     {"builds", "builds of workers, the last used first", list_builds},
     {"strategies", "strategies that a campaign can name", list_strategies},
     {"workers", "workers built from our sources; others: nocturne env list", list_workers},
-    {"exporters", "formats of 'nocturne export'", list_exporters},
+    {"exporters", "formats of 'nocturne export' for a deployment", list_exporters},
     {"infrastructures", "where a job of 'nocturne request' can run",
      [](const ListOptions&, const Context& context) { return list_infrastructures(context); }},
     {"fragments", "lines of a shell that go into job scripts, and when",

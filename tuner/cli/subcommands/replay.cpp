@@ -22,13 +22,12 @@
 #include "search/replay/scoreboard.hpp"
 #include "search/replay/slots.hpp"
 #include "search/replay/space_folder.hpp"
-#include "space/file_contents.hpp"
-#include "space/write_file.hpp"
 #include "tuner/campaign/recorded_campaign.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/replay_page.hpp"
+#include "tuner/exchange/optuna_storage.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -78,14 +77,10 @@ std::optional<std::string> objection(const ReplayOptions& options) {
 
 using Spaces = std::vector<replay::RecordedSpace>;
 
-/// The first bytes of every SQLite file.
-bool is_database(const std::filesystem::path& path) {
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  return space::read_file(path, kMagic.size()) == kMagic;
-}
-
-std::expected<replay::RecordedSpace, std::string> campaign_of_database(const std::filesystem::path& path,
+/// A campaign of ours, or a study of Optuna.
+std::expected<replay::RecordedSpace, std::string> recorded_in_database(const std::filesystem::path& path,
                                                                        const std::string& name) {
+  if (tuner::holds_studies(path)) return tuner::recorded_study(path, name);
   const auto found = tuner::find_file_campaign(path, name);
   if (!found) return std::unexpected(found.error());
   auto recorded = tuner::recorded_campaign(found->store, found->campaign);
@@ -93,16 +88,16 @@ std::expected<replay::RecordedSpace, std::string> campaign_of_database(const std
   return recorded;
 }
 
-/// Databases are of this program, all else of search/replay; no name stands for two spaces.
+/// Databases are of this program or of Optuna, all else of search/replay; no name stands for two spaces.
 std::expected<Spaces, std::string> load_all(const ReplayOptions& options) {
   Spaces spaces;
   std::vector<std::filesystem::path> files;
   for (const auto& path : options.spaces) {
-    if (!is_database(path)) {
+    if (!tuner::is_database(path)) {
       files.emplace_back(path);
       continue;
     }
-    auto campaign = campaign_of_database(path, options.campaign);
+    auto campaign = recorded_in_database(path, options.campaign);
     if (!campaign) return std::unexpected(campaign.error());
     spaces.push_back(*std::move(campaign));
   }
@@ -123,14 +118,8 @@ std::expected<Spaces, std::string> load_all(const ReplayOptions& options) {
 
 /// A folder each, named after the space, in the format of published spaces.
 std::expected<void, std::string> save(const Spaces& spaces, const std::filesystem::path& folder) {
-  for (const auto& each : spaces) {
-    const auto name = std::filesystem::path(each.name());
-    if (name != name.filename() || name == "." || name == "..")
-      return std::unexpected(fmt::format("a folder cannot be named after the space '{}'", each.name()));
-    const auto files = replay::write_space_folder(each);
-    for (const auto& [file, text] : {std::pair("results.csv.gz", &files.results), {"space.json", &files.description}})
-      if (auto written = space::write_file(folder / name / file, *text); !written) return written;
-  }
+  for (const auto& each : spaces)
+    if (auto saved = replay::save_space_folder(each, folder); !saved) return saved;
   return {};
 }
 
@@ -139,7 +128,7 @@ std::expected<tuner::ReplayHistory, std::string> load_history(const ReplayOption
   tuner::ReplayHistory history(options.history_trials);
   std::vector<std::filesystem::path> files;
   for (const auto& path : options.history)
-    if (!is_database(path))
+    if (!tuner::is_database(path))
       files.emplace_back(path);
     else if (auto added = history.add_database(path); !added)
       return std::unexpected(added.error());
@@ -148,7 +137,7 @@ std::expected<tuner::ReplayHistory, std::string> load_history(const ReplayOption
   for (auto& each : *loaded) history.add_space(std::move(each));
   if (history.empty()) return history;
   for (const auto& path : options.spaces) {
-    if (!is_database(path)) continue;
+    if (!tuner::is_database(path)) continue;
     if (auto known = history.is_campaign(path, options.campaign); !known) return std::unexpected(known.error());
   }
   return history;
@@ -182,7 +171,8 @@ constexpr std::string_view kExamples =
 void setup(CLI::App& subcommand, ReplayOptions& options) {
   add_value(subcommand, "space", options.spaces, "SPACE",
             "Recorded spaces: a folder with space.json and results.csv.gz, a folder of such folders, a Kernel "
-            "Tuner cache, T4 results, a T1 problem followed by its results, or a database of nocturne")
+            "Tuner cache, T4 results, a T1 problem followed by its results, what hyperfine exports, a study of "
+            "Optuna, or a database of nocturne")
       ->required();
   add_value(subcommand, "--strategy", options.strategies, "NAME,…",
             "Strategies, separated by commas (list strategies names them)")
@@ -200,7 +190,7 @@ void setup(CLI::App& subcommand, ReplayOptions& options) {
       ->delimiter(',');
   add_value(subcommand, "--cap", options.cap, "N", "The score looks at no more evaluations")->capture_default_str();
   add_value(subcommand, "--campaign", options.campaign, "NAME",
-            "Which campaign of a database (default: the one opened last)");
+            "Which campaign or study of a database (default: the one opened last)");
   add_value(subcommand, "--history", options.history, "PATH",
             "What auto and model know before they begin: the finished campaigns of a database, or recorded "
             "spaces; without it, nothing. Other strategies ignore it");

@@ -12,6 +12,7 @@
 
 #include "space/file_contents.hpp"
 #include "space/nearest.hpp"
+#include "tuner/campaign_file/space_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -35,6 +36,7 @@ struct InputSchema {
 };
 constexpr std::array kInputs = {
     InputSchema{"campaign", "campaign files", tuner::campaign_schema},
+    InputSchema{"space-file", "what 'nocturne ask --space' reads", tuner::space_file_schema},
     InputSchema{"request", "what 'nocturne request' reads", tuner::request_schema},
     InputSchema{"registry", "files of infrastructures, fragments and images", tuner::registry_schema}};
 
@@ -72,8 +74,9 @@ ExitCode check_document(const Context& context, const std::string& file) {
 }
 
 void setup(CLI::App& subcommand, SchemaOptions& options) {
-  auto* name = subcommand.add_option("name", options.name,
-                                     "Name of a document, 'campaign', 'request' or 'registry' (default: list them)");
+  auto* name = subcommand.add_option(
+      "name", options.name,
+      "Name of a document, 'campaign', 'space-file', 'request' or 'registry' (default: list them)");
   name->type_name("NAME");
   add_value(subcommand, "--check", options.check, "FILE",
             "Say where the document in this file deviates from the schema it names")

@@ -25,8 +25,7 @@
 #include "tuner/cli/output/rows.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/installation/installation.hpp"
-#include "tuner/preview/forecast.hpp"
-#include "tuner/preview/survey.hpp"
+#include "tuner/preview/ahead.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -45,8 +44,8 @@ struct Preview {
   const tuner::CampaignSpec& spec;
   const tuner::Survey& survey;
   const tuner::Costs& costs;
-  const tuner::Forecast& forecast;
   const tuner::EnvironmentsAhead& environments;
+  const tuner::Forecast& forecast;
   std::vector<space::Configuration> configurations;
 };
 
@@ -67,12 +66,6 @@ std::vector<space::Configuration> chosen_configurations(const SpaceOptions& opti
     chosen.push_back(std::move(*configuration));
   }
   return chosen;
-}
-
-std::optional<double> seconds_until(const tuner::Budget& budget) {
-  if (!budget.until) return std::nullopt;
-  const auto now = std::chrono::system_clock::now();
-  return std::chrono::duration<double>(tuner::next_occurrence(*budget.until, now) - now).count();
 }
 
 std::string number_of_values(const space::Parameter& parameter) {
@@ -260,15 +253,11 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   if (!spec) return report_problems(spec.error(), context);
 
   const auto store = open_known_database(context);
-  std::optional<double> estimate;
-  if (store) estimate = tuner::first_estimate(*spec, *store, measure::fingerprint_of(machine));
-  auto costs = tuner::costs_of(*spec, store ? &*store : nullptr, estimate);
-  const tuner::EnvironmentsAhead environments = tuner::environments_ahead(*spec, *frameworks);
-  costs.install_seconds = environments.seconds;
-  costs.environments = static_cast<std::int64_t>(environments.installed.size() + environments.to_install.size());
-  const tuner::Survey survey = tuner::survey(spec->space, spec->facts);
-  const tuner::Forecast forecast = tuner::forecast(*spec, survey, costs, seconds_until(spec->budget));
-  const Preview preview{*spec, survey, costs, forecast, environments, chosen_configurations(options, spec->space)};
+  const auto ahead = tuner::look_ahead(*spec, *frameworks, store ? &*store : nullptr, measure::fingerprint_of(machine),
+                                       std::chrono::system_clock::now());
+  const Preview preview{*spec,          ahead.survey,
+                        ahead.costs,    ahead.environments,
+                        ahead.forecast, chosen_configurations(options, spec->space)};
   if (context.json)
     print_json(context, "space", preview_json(preview));
   else

@@ -18,6 +18,8 @@
 #include <CLI/CLI.hpp>
 
 #include "db/store.hpp"
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
 #include "search/registry.hpp"
 #include "tuner/campaign/campaign.hpp"
 #include "tuner/campaign/heartbeat/heartbeat_writer.hpp"
@@ -34,6 +36,7 @@
 #include "tuner/cli/measuring/preflight.hpp"
 #include "tuner/cli/subcommands/tune_cluster.hpp"
 #include "tuner/cli/subcommands/tune_command.hpp"
+#include "tuner/cli/subcommands/tune_dry_run.hpp"
 #include "tuner/cli/subcommands/tune_report.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/executor/slurm/job.hpp"
@@ -60,6 +63,8 @@ struct TuneOptions {
   PreflightOptions preflight;
   bool no_noise = false;
   MachineMeasuringOptions machine;
+  std::vector<std::string> set;  ///< POINTER=VALUE, laid over the file
+  bool dry_run = false;
   std::string grace = "20s";  ///< after SIGTERM, for the run in flight
   ClusterOptions cluster;
 };
@@ -69,6 +74,16 @@ struct JobFinish : Finish {
   bool submitted = false;                        ///< nothing was measured: a job will do that
   std::optional<tuner::Allocation> queue_again;  ///< the job's time was over first
 };
+
+std::vector<tuner::Setting> settings_of(const TuneOptions& options, const Context& context) {
+  std::vector<tuner::Setting> settings;
+  for (const std::string& words : options.set) {
+    auto setting = tuner::read_setting(words);
+    if (!setting) refuse_to_tune(context, ExitCode::Usage, "--set: " + setting.error());
+    settings.push_back(*std::move(setting));
+  }
+  return settings;
+}
 
 /// The campaign of a file, or of the words behind `--`. Throws Refusal.
 tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& context,
@@ -85,8 +100,10 @@ tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& con
       refuse_words(
           "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
           "--write-campaign belong to a command behind '--'");
-    return spec_or_refuse(context, tuner::load_campaign(options.file, facts, frameworks));
+    return spec_or_refuse(context,
+                          tuner::load_campaign(options.file, facts, frameworks, settings_of(options, context)));
   }
+  if (!options.set.empty()) refuse_words("--set goes with a campaign file");
   if (context.command.empty() || context.command.front().empty()) refuse_words("there is no command behind '--'");
   if (options.cluster.any())
     refuse_words(
@@ -209,6 +226,8 @@ constexpr const char* kTuneFooter =
     "  nocturne tune --vary '--workers=0,2,4' --wall 30min -- python train.py\n"
     "  nocturne tune --pattern '(?P<samples_per_second>[0-9.]+) images/s' --examples 60000 -- ./train --data d\n"
     "  nocturne tune --write-campaign train.json -- python train.py\n"
+    "  nocturne tune campaign.json --dry-run\n"
+    "  nocturne tune campaign.json --set /budget/wall=1h --set /space/parameters/threads/default=4\n"
     "  nocturne tune campaign.json --preflight\n"
     "  nocturne tune campaign.json --until 07:00\n"
     "  nocturne tune campaign.json --trials 200 --strategy random --seed 7\n"
@@ -337,6 +356,21 @@ class TuneSession {
   tuner::CompositeObserver observers_;
 };
 
+/// Nothing is made, started or stored.
+ExitCode only_plan(TuneOptions options, const Context& context) {
+  const tuner::Installation installation = tuner::find_installation();
+  const auto frameworks = frameworks_here(context, installation);
+  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  CommandOptions& command = options.command;
+  const bool unseen = context.command_given && command.time.empty() && command.pattern.empty();
+  if (unseen) command.time = "process";  // else it would be run, to see
+  auto spec = read_campaign(options, context, installation, measure::facts_of(machine), frameworks.get());
+  if (const auto overridden = override_file(options, spec); !overridden)
+    refuse_to_tune(context, ExitCode::Usage, overridden.error());
+  (void)wanted_configurations(options, context, spec);
+  return print_plan(context, spec, *frameworks, machine, unseen);
+}
+
 ExitCode tune(const TuneOptions& options, Context& context, JobFinish& finish) {
   const auto allocation = allocation_here(options.cluster, context);
   MeasurementContext measuring(context);
@@ -400,6 +434,11 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
   add_value(subcommand, "--measure", options.measure, "CONFIGURATION",
             "Measure this configuration too (name=value,…; the rest as in the default); may be given again")
       ->allow_extra_args(false);
+  add_value(subcommand, "--set", options.set, "POINTER=VALUE",
+            "Replace a value of the file, such as /budget/wall=1h; may be given again")
+      ->allow_extra_args(false);
+  subcommand.add_flag("--dry-run", options.dry_run,
+                      "Only say what would be done, in which order, how long it takes and what is downloaded");
   add_preflight(subcommand, options.preflight);
   add_no_noise(subcommand, options.no_noise);
   add_machine_measuring(subcommand, options.machine);
@@ -421,6 +460,7 @@ TuneOptions as_meant(TuneOptions options, const Context& context) {
 
 ExitCode run(const TuneOptions& given, Context& context) {
   const TuneOptions options = as_meant(given, context);
+  if (options.dry_run) return only_plan(options, context);
   const auto program = find_on_finish(options.on_finish);
   if (!program) return complain(context, ExitCode::Usage, program.error());
   JobFinish finish;

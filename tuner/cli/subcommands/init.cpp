@@ -1,0 +1,115 @@
+// `nocturne init`: a commented campaign file for this machine.
+
+#include "tuner/cli/subcommand.hpp"
+
+#include <filesystem>
+#include <ostream>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine.hpp"
+#include "space/write_file.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
+#include "tuner/cli/measuring/campaign_source.hpp"
+#include "tuner/cli/measuring/measurement_context.hpp"
+#include "tuner/cli/output/json.hpp"
+#include "tuner/installation/installation.hpp"
+#include "tuner/installation/invocation.hpp"
+#include "tuner/installation/own_workers.hpp"
+#include "tuner/preview/first_campaign.hpp"
+
+namespace nocturne::cli {
+namespace {
+
+struct InitOptions {
+  std::string file = "campaign.json";
+  bool force = false;
+};
+
+/// The CPU's alone: what a GPU could train has examples of its own.
+tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFacts& machine,
+                           const tuner::Frameworks& frameworks) {
+  tuner::FoundHere found{.file = options.file == "-" ? "FILE" : options.file,
+                         .cpu_model = machine.cpu_model,
+                         .cores = machine.usable_cores(),
+                         .memory_bytes = machine.usable_memory_bytes(),
+                         .has_bf16 = measure::has_isa(machine, "avx512_bf16") || measure::has_isa(machine, "amx_bf16"),
+                         .has_avx512 = measure::has_isa(machine, "avx512f"),
+                         .allocators = machine.allocators};
+  for (const measure::Compiler& each : machine.compilers) found.compilers.push_back(each.name);
+  for (const std::string& name : frameworks.names()) {
+    if (name.contains("cuda") || name.contains("cudnn") || !frameworks.obstacle(name).empty()) continue;
+    const bool own = frameworks.recipe(name) == nullptr;
+    if (own && found.compilers.empty()) continue;  // it is built here
+    const bool ready = own || frameworks.installed(name).has_value();
+    (ready ? found.frameworks : found.more).push_back(name);
+  }
+  return found;
+}
+
+void setup(CLI::App& subcommand, InitOptions& options) {
+  add_value(subcommand, "file", options.file, "FILE", "Where to write it; '-' prints it (default: campaign.json)");
+  subcommand.add_flag("--force", options.force, "Replace the file where there is one");
+  subcommand.footer(
+      "Asks nothing and measures nothing: looks at the processor, the compilers, the allocators and the frameworks "
+      "that\n"
+      "are installed, and writes a campaign that varies what this machine has. Each parameter has a comment.\n"
+      "\n"
+      "Examples:\n"
+      "  nocturne init\n"
+      "  nocturne init night.json\n"
+      "  nocturne init - > night.json");
+}
+
+/// Usage where the file is there already; Unavailable where nothing here can train.
+ExitCode run(const InitOptions& options, Context& context) {
+  std::error_code ignored;
+  if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored))
+    return complain(context, ExitCode::Usage, fmt::format("{} is there already; --force replaces it", options.file));
+  const tuner::Installation installation = tuner::find_installation();
+  const auto frameworks = frameworks_here(context, installation);
+  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const tuner::FoundHere found = look_here(options, machine, *frameworks);
+  if (found.frameworks.empty()) {
+    return complain(context, ExitCode::Unavailable,
+                    fmt::format("nothing that trains is installed here; '{}' says what is missing, and your own "
+                                "training needs no campaign file: '{}'",
+                                tuner::command_text({"doctor"}), tuner::command_text("tune", "-- COMMAND")));
+  }
+  const std::string text = tuner::first_campaign(found);
+  // What is written can be read.
+  const auto spec = spec_or_refuse(
+      context, tuner::parse_campaign(text, found.file, "/", measure::facts_of(machine), frameworks.get()));
+  if (options.file == "-") {
+    context.verbatim() << text;
+    return ExitCode::Ok;
+  }
+  const auto file = std::filesystem::absolute(options.file).lexically_normal();
+  value_or_refuse(context, ExitCode::Unavailable, space::write_file(file, text));
+  if (context.json) {
+    print_json(context, "init",
+               {{"file", file.string()},
+                {"campaign", spec.name},
+                {"frameworks", found.frameworks},
+                {"parameters", spec.space.to_json()["parameters"]}});
+  } else {
+    *context.out << fmt::format("Wrote {}: {} parameters, {}. Next: {}\n", options.file, spec.space.parameters().size(),
+                                fmt::join(found.frameworks, ", "),
+                                tuner::command_text({"tune", options.file, "--dry-run"}));
+  }
+  return ExitCode::Ok;
+}
+
+}  // namespace
+
+SubcommandAction add_init(CLI::App& subcommand) {
+  return add_options<InitOptions>(subcommand);
+}
+
+}  // namespace nocturne::cli
