@@ -92,7 +92,7 @@ def goes_on_after_its_notice(slurm, place, alone):
     assert agree(measured(place), alone), (measured(place), alone)
     with place.database() as connection:
         twice = connection.execute("SELECT number FROM trials JOIN runs ON trial_id = trials.id WHERE purpose = 'search'"
-                                   f" AND outcome <> 'killed' GROUP BY number HAVING count(*) > 2").fetchall()
+                                   " AND runs.outcome <> 'killed' GROUP BY number HAVING count(*) > 2").fetchall()
     assert not twice, twice
 
 

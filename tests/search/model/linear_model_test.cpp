@@ -24,7 +24,7 @@ space::Space eight_parameters() {
   return make_space(specs);
 }
 
-double normal(space::Random& random) {
+double bell(space::Random& random) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += random.unit();
   return sum;
@@ -44,7 +44,7 @@ space::PointList tell_random(LinearModel& model, space::Lattice& lattice, const 
   std::vector<space::Level> point(lattice.width());
   for (std::size_t t = 0; t < trials; ++t) {
     REQUIRE(lattice.sample(random, point));
-    model.tell(point, truth(point) + noise * normal(random));
+    model.tell(point, truth(point) + noise * bell(random));
     points.push_back(point);
   }
   return points;
@@ -162,7 +162,7 @@ TEST_CASE("intervals hold what they promise where the model is right", "[model]"
     for (int i = 0; i < 200; ++i) {
       REQUIRE(lattice.sample(random, point));
       points.push_back(point);
-      values.push_back(truth(point) + 0.1 * normal(random));
+      values.push_back(truth(point) + 0.1 * bell(random));
     }
     const auto coverage = calibration(model, points, values);
     all.inside += coverage.inside;
@@ -385,7 +385,7 @@ TEST_CASE("points that are followed are predicted as those that are asked for an
       CHECK(means == followed_means);
       CHECK(sds == followed_sds);
       REQUIRE(lattice.sample(random, point));
-      model.tell(point, additive(point) + 0.05 * normal(random));
+      model.tell(point, additive(point) + 0.05 * bell(random));
     }
     model.fit();  // the posterior is made anew, and so is what is followed
     model.predict(points, means, sds);
@@ -413,7 +413,7 @@ TEST_CASE("trials that are taken back leave the model as forgetting them does, t
       for (int i = 0; i < 12; ++i) {
         REQUIRE(lattice.sample(random, point));
         const std::size_t size = forgetting.size();
-        const double value = normal(random);
+        const double value = bell(random);
         for (LinearModel* model : {&taking_back, &forgetting}) {
           model->tell(point, value);
           CHECK(model->predict(point).mean == taking_back.predict(point).mean);

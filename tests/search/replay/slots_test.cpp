@@ -30,7 +30,8 @@ std::vector<SlotsRun> replayed(const std::vector<RecordedSpace>& spaces, const s
                                const std::string& strategy) {
   std::vector<SlotsRun> runs;
   for (const std::size_t each : slots) {
-    auto series = replay(spaces, {.strategies = {strategy}, .evaluations = 60, .repeats = 4, .slots = each});
+    auto series = nocturne::search::replay::replay(
+        spaces, {.strategies = {strategy}, .evaluations = 60, .repeats = 4, .slots = each});
     if (!series) FAIL(series.error());
     runs.push_back({.slots = each, .series = *std::move(series)});
   }
