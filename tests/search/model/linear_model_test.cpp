@@ -147,7 +147,7 @@ TEST_CASE("intervals hold what they promise where the model is right", "[model]"
       double sum = 0;
       for (const auto level : point) {
         for (int l = 0; l < 5; ++l) {
-          const double size = 0.3 * normal(effect);
+          const double size = 0.3 * bell(effect);
           if (l == level) sum += size;
         }
       }
@@ -179,7 +179,7 @@ TEST_CASE("intervals are as wide as trials that were expected to be about as goo
   LinearModel model(lattice, {.knee = 1});
   space::Random rough(7);
   // Steps of n0 tell all; where it is slow, nobody knows what else matters.
-  const Truth truth = [&](space::Point point) { return 0.5 * point[0] + (point[0] > 2 ? 0.3 : 0.01) * normal(rough); };
+  const Truth truth = [&](space::Point point) { return 0.5 * point[0] + (point[0] > 2 ? 0.3 : 0.01) * bell(rough); };
   tell_random(model, lattice, truth, 0, 120, 7);
   model.fit();
   space::Random random(8);
