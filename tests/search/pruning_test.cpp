@@ -64,7 +64,7 @@ space::Parts parts_of(const Configuration& configuration) {
           .steady_step = factor * 0.001 * (8 / threads + 0.2) * (0.5 + batch / 14)};
 }
 
-Trial told(const Configuration& configuration, double factor = 1) {
+Trial measured(const Configuration& configuration, double factor = 1) {
   Trial trial;
   trial.configuration = configuration;
   trial.outcome = space::Outcome::Ok;
@@ -155,7 +155,7 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
   for (int i = 0; i < 60; ++i) {
     const auto drawn = *space.sample(random);
     if (!seen.insert(drawn.identity()).second) continue;
-    const auto trial = told(drawn, std::exp(0.02 * normal(random)));
+    const auto trial = measured(drawn, std::exp(0.02 * normal(random)));
     forecast.tell(*lattice.point_of(drawn), *trial.parts);
   }
   forecast.fit();
@@ -165,7 +165,7 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
   space.for_each([&](const Configuration& each) {
     if (seen.contains(each.identity())) return true;
     forecast.predict_horizons(*lattice.point_of(each), 1, prediction);
-    const auto trial = told(each, std::exp(0.02 * normal(random)));
+    const auto trial = measured(each, std::exp(0.02 * normal(random)));
     for (std::size_t i = 0; i < 3; ++i) {
       const double log_time = std::log(space::total_time(*trial.parts, kHorizons[i]));
       error += std::abs(prediction[i].log_mean - log_time);
@@ -182,7 +182,7 @@ TEST_CASE("parts modelled apart predict every horizon, with intervals that hold"
 TEST_CASE("an audit of an earlier session is judged by what was predicted then", "[search]") {
   const auto space = frameworks();
   const Options options{.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}};
-  const space::Trial trial = told(space.default_configuration());
+  const space::Trial trial = measured(space.default_configuration());
   for (const double off : {-0.1, 0.1}) {
     PrunedSearch search(space, options);
     const double log_value = std::log(trial.estimate->value);
@@ -199,7 +199,7 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
   const auto space = frameworks();
   const Options options{.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}};
   PrunedSearch search(space, options);
-  search.tell(std::vector{told(space.default_configuration())});
+  search.tell(std::vector{measured(space.default_configuration())});
   int fat_late = 0, audits = 0;
   for (int i = 1; i < 90; ++i) {
     const auto next = search.ask(1);
@@ -213,7 +213,7 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
     } else if (i >= 40) {
       fat_late += framework == "fat";
     }
-    search.tell(std::vector{told(next[0].configuration)});
+    search.tell(std::vector{measured(next[0].configuration)});
   }
   CHECK(audits >= 2);
   CHECK(audits <= 3);
@@ -236,7 +236,7 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
   for (auto next = search.ask(20); !next.empty(); next = search.ask(20)) {
     for (const auto& each : next) {
       CHECK(rest.insert(each.configuration.identity()).second);
-      search.tell(std::vector{told(each.configuration)});
+      search.tell(std::vector{measured(each.configuration)});
     }
   }
   CHECK(rest.size() == 3 * 8 * 14 - 90);
@@ -245,10 +245,10 @@ TEST_CASE("a slow framework is pruned as such, audited, and asked last", "[searc
 TEST_CASE("what was learnt outlives the first trial without parts", "[search]") {
   const auto space = frameworks();
   PrunedSearch search(space, {.seed = 5, .objective = {.epochs = kHorizons, .primary = 12}});
-  search.tell(std::vector{told(space.default_configuration())});
-  for (int i = 1; i < 40; ++i) search.tell(std::vector{told(search.ask(1).front().configuration)});
+  search.tell(std::vector{measured(space.default_configuration())});
+  for (int i = 1; i < 40; ++i) search.tell(std::vector{measured(search.ask(1).front().configuration)});
   REQUIRE(search.margin(space.default_configuration()));
-  auto partless = told(search.ask(1).front().configuration);
+  auto partless = measured(search.ask(1).front().configuration);
   partless.parts.reset();
   search.tell(std::vector{partless});
   CHECK(search.margin(space.default_configuration()));
