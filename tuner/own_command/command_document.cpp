@@ -276,6 +276,20 @@ class Words {
   std::vector<std::string> template_;
 };
 
+/// What nobody knows of the command and a campaign has to: a sentence, or empty.
+std::string missing_facts(const OwnCommand& command, const measure::CommandTemplate& own, bool counts_examples,
+                          bool batch_varies) {
+  if (counts_examples && !command.examples)
+    return "the group 'samples' counts examples: --examples N says how many of them an epoch has";
+  if (!own.whole() && batch_varies && !command.examples)
+    return "a batch size varies, so steps are not of equal work: --examples N says how many examples an epoch has";
+  if (!command.accuracy.empty() && (own.whole() || !(batch_varies || command.batch))) {
+    return "the time to an accuracy needs the steps of the training and their batch size, which are not seen in this "
+           "command: a campaign file can name them ('nocturne schema campaign')";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::expected<Json, std::string> command_document(const OwnCommand& command) {
@@ -297,18 +311,8 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   add_levers(command, names, parameters, levers);
   const measure::CommandTemplate own{.timing = command.timing, .pattern = command.pattern};
   const bool counts_examples = command.timing == Timing::Pattern && command.pattern.contains("<samples>");
-  if (counts_examples && !command.examples)
-    return std::unexpected("the group 'samples' counts examples: --examples N says how many of them an epoch has");
-  if (!own.whole() && names.contains("batch") && !command.examples) {
-    return std::unexpected(
-        "a batch size varies, so steps are not of equal work: --examples N says how many examples an epoch has");
-  }
-
-  if (!command.accuracy.empty() && (own.whole() || (!names.contains("batch") && !command.batch))) {
-    return std::unexpected(
-        "the time to an accuracy needs the steps of the training and their batch size, which are not seen in this "
-        "command: a campaign file can name them ('nocturne schema campaign')");
-  }
+  if (std::string missing = missing_facts(command, own, counts_examples, names.contains("batch")); !missing.empty())
+    return std::unexpected(std::move(missing));
 
   Json document = {
       {"campaign", command.name.empty() ? name_of_command(command.words) : command.name},
