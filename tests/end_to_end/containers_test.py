@@ -95,17 +95,18 @@ def check_request(place, runtime, image, environment):
     folder = place.folder / f"request by {runtime}"
     infrastructures = pathlib.Path(environment["XDG_CONFIG_HOME"]) / "nocturne" / "infrastructures"
     infrastructures.mkdir(exist_ok=True)
-    (infrastructures / f"{runtime}.json").write_text(json.dumps(
+    (infrastructures / f"with-{runtime}.json").write_text(json.dumps(
         {"infrastructure": f"with-{runtime}", "scheduler": "none", "container_runtime": runtime}))
     file = place.write({"job": {"job_options": {"job_name": "inside"}, "target": {"name": f"with-{runtime}"}, "application": {
-        "app_type": "other", "executable": "/inside", "arguments": "--version", "container_runtime": image}}}, f"{runtime}.json")
+        "app_type": "python", "executable": "/inside", "arguments": "--version", "container_runtime": image}}}, f"{runtime}.json")
     place.run("request", file, "--write", folder, env=environment, check=0)
     trusted = place.folder / "registry" / "crt"
     (folder / "containers.conf").write_text(
         '[containers]\ndefault_ulimits = ["nofile=20000:20000", "nproc=4096:4096"]\nnetns = "host"\n'
         '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\n')
     variables = {**environment, "SSL_CERT_FILE": str(trusted), "REQUESTS_CA_BUNDLE": str(trusted),
-                 "CH_IMAGE_STORAGE": str(folder / "storage"), "CONTAINERS_CONF": str(folder / "containers.conf")}
+                 "CH_IMAGE_STORAGE": str(folder / "storage"), "CONTAINERS_CONF": str(folder / "containers.conf"),
+                 "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "USER": os.environ.get("USER", "root")}
     for script in ("build.sh", "job.sh"):
         done = subprocess.run(["sh", folder / script], cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, (script, (folder / script).read_text(), done.stdout, done.stderr)
