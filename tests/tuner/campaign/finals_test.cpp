@@ -123,6 +123,7 @@ TEST_CASE("finalists meet each other, not the default alone, and the gain is fro
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
   campaign_fixture.executor.step_seconds = step_with_equals;
+  campaign_fixture.executor.pair_noise = [](std::size_t pair) { return pair % 2 == 0 ? 0.0005 : -0.0005; };
   REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 12, "simplify": false})")).ending ==
           tuner::Ending::Complete);
   std::size_t among_finalists = 0, select_pairs = 0, verify_pairs = 0;

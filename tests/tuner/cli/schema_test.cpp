@@ -14,21 +14,22 @@ using nlohmann::json;
 
 // The smallest document that an answer without a single trial is.
 json empty_answer() {
-  return named_document("best", {{"campaign", "evening"},
-                                 {"generation", 1},
-                                 {"finished", false},
-                                 {"epochs", 12},
-                                 {"best", nullptr},
-                                 {"default", nullptr},
-                                 {"gain", nullptr},
-                                 {"accuracy", nullptr},
-                                 {"target", nullptr},
-                                 {"learning", nullptr},
-                                 {"changes", json::array()},
-                                 {"outcomes", json::object()},
-                                 {"processes", {{"search", 0}, {"choice", 0}, {"verdict", 0}, {"gate", 0}}},
-                                 {"matters", nullptr},
-                                 {"continuing", nullptr}});
+  return named_document(
+      "best", {{"campaign", "evening"},
+               {"generation", 1},
+               {"finished", false},
+               {"epochs", 12},
+               {"best", nullptr},
+               {"default", nullptr},
+               {"gain", nullptr},
+               {"accuracy", nullptr},
+               {"target", nullptr},
+               {"learning", nullptr},
+               {"changes", json::array()},
+               {"outcomes", json::object()},
+               {"processes", {{"search", 0}, {"choice", 0}, {"verdict", 0}, {"gate", 0}, {"next_hour", nullptr}}},
+               {"matters", nullptr},
+               {"continuing", nullptr}});
 }
 
 bool requires_key(const json& schema, const std::string& key) {
