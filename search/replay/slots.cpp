@@ -25,7 +25,7 @@ struct Figures {
 Figures figures_of(const RecordedSpace& space, const Series& series, std::size_t evaluations) {
   Figures figures;
   for (const RunTrace& run : series.runs) {
-    const double best = best_of(run.values, std::min(evaluations, run.values.size()), space.ordered().back());
+    const double best = best_of(run.values, evaluations, space.ordered().back());
     figures.ratio += best / space.optimum();
     const auto time = time_to_close(run, space.optimum());
     if (time) ++figures.close;

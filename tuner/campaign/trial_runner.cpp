@@ -152,8 +152,9 @@ std::string node_of_default(const Session& session) {
   const auto trial = session.store.find_trial(session.campaign, 0);
   if (!trial) return {};
   for (const db::StoredRun& each : session.store.load_trial(trial->id).runs) {
+    if (each.record.run.purpose != space::Purpose::Search) continue;
     const auto known = session.store.find_fingerprint(each.record.fingerprint);
-    if (each.record.run.purpose != space::Purpose::Search || !known) continue;
+    if (!known) continue;
     const auto fingerprint = space::Fingerprint::from_json(known->fields);
     const auto* host = fingerprint ? fingerprint->find("system.host") : nullptr;
     if (host != nullptr) return host->value;

@@ -101,6 +101,10 @@ std::string duration_text(std::chrono::nanoseconds duration) {
   return text.empty() ? "0s" : text;
 }
 
+std::string clock_text(std::chrono::seconds time) {
+  return fmt::format("{:02}:{:02}:{:02}", time.count() / 3600, time.count() / 60 % 60, time.count() % 60);
+}
+
 std::expected<std::int64_t, std::string> parse_size(std::string_view text) {
   std::string_view rest = text;
   const auto number = take_number(rest);

@@ -20,6 +20,9 @@ using TimeOfDay = space::TimeOfDay;
 /// The shortest text that parse_duration reads back, to the millisecond: "1h30min".
 [[nodiscard]] std::string duration_text(std::chrono::nanoseconds duration);
 
+/// "08:30:00" as schedulers have it: hours without limit.
+[[nodiscard]] std::string clock_text(std::chrono::seconds time);
+
 /// "512MiB", "8GiB", "8GB", "1000000" : a number with B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024).
 [[nodiscard]] std::expected<std::int64_t, std::string> parse_size(std::string_view text);
 /// "8GiB", "1.5GiB", "700B": at most two decimals.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "search/model/student.hpp"
+#include "tuner/campaign_file/quantity.hpp"
 #include "tuner/deploy/exporter.hpp"
 
 namespace nocturne::deploy {
@@ -50,17 +51,13 @@ JobResources job_resources(const Profile& profile) {
   return resources;
 }
 
-std::string clock_text(std::chrono::minutes time) {
-  return fmt::format("{:02}:{:02}:00", time.count() / 60, time.count() % 60);
-}
-
 std::string slurm_directives(const Profile& profile, const JobResources& resources) {
   const std::string name = file_stem(profile.campaign);
   std::string text = fmt::format("#SBATCH --job-name={}\n#SBATCH --output={}-%j.log\n", name, name);
   text += "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n";
   if (resources.threads > 0) text += fmt::format("#SBATCH --cpus-per-task={}\n", resources.threads);
   if (resources.memory_mib) text += fmt::format("#SBATCH --mem={}M\n", *resources.memory_mib);
-  if (resources.wall) text += fmt::format("#SBATCH --time={}\n", clock_text(*resources.wall));
+  if (resources.wall) text += fmt::format("#SBATCH --time={}\n", tuner::clock_text(*resources.wall));
   if (resources.gpu) text += "#SBATCH --gres=gpu:1\n";
   if (resources.whole_node) text += "#SBATCH --exclusive\n";
   return text;

@@ -23,9 +23,6 @@ struct JobResources {
 /// interval is not known: half as much again.
 [[nodiscard]] JobResources job_resources(const Profile& profile);
 
-/// "HH:MM:SS", hours without limit.
-[[nodiscard]] std::string clock_text(std::chrono::minutes time);
-
 /// The lines that ask Slurm for them, and name the job after the campaign.
 [[nodiscard]] std::string slurm_directives(const Profile& profile, const JobResources& resources);
 

@@ -62,7 +62,7 @@ bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, 
                                             {.repeats = settings.repeats, .process_sd = settings.process_sd})
                      .another_run;
   // A device may be hot, a neighbour busy for the whole night.
-  if (runs.size() >= static_cast<std::size_t>(std::max(1, settings.repeats) + kMostRunsBeyond)) another = false;
+  if (runs.size() >= static_cast<std::size_t>(most_runs(settings))) another = false;
   return another;
 }
 
@@ -144,11 +144,10 @@ std::optional<bool> try_stack(const PreparationOrder& order, const space::Config
   db::PreflightRecord& record = answer.record;
   record.configuration = configuration;
   const auto began = std::chrono::steady_clock::now();
-  const auto prepared = place.executor.prepare(configuration, place.interruption.token());
+  const auto prepared = unless_full(place.executor.prepare(configuration, place.interruption.token()));
   record.prepare += std::chrono::steady_clock::now() - began;
   if (!prepared) {
     if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     record.outcome = prepared.error().outcome;
     record.reason = prepared.error().reason;
     record.log_tail = prepared.error().log_tail;
@@ -244,8 +243,7 @@ void compare(const GateOrder& order, GateAnswer& answer) {
 std::optional<std::expected<PreparedWorker, PreparationFailure>> prepared_for(const space::Configuration& configuration,
                                                                               bool reference, const Workplace& place) {
   auto prepared = reference ? place.prepare_reference(configuration) : place.prepare(configuration);
-  if (prepared) return prepared;
-  if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+  if (!prepared && prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
   return prepared;
 }
 
@@ -355,10 +353,9 @@ TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeep
   if (!slot) return interrupted();
 
   place.observer.preparing(order.number, order.configuration);
-  const auto prepared = place.executor.prepare(order.configuration, place.interruption.token());
+  const auto prepared = unless_full(place.executor.prepare(order.configuration, place.interruption.token()));
   if (!prepared) {
     if (prepared.error().outcome == space::Outcome::Killed) return interrupted();
-    if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
     auto answer = begin_answer(order.number, order.configuration, "unprepared " + prepared.error().reason, place);
     answer.trial.outcome = prepared.error().outcome;
     answer.trial.reason = prepared.error().reason;

@@ -4,6 +4,7 @@
 /// for `nocturne execute`, which is told in JSON. All of it blocks. A full disk, and images that are gone, throw
 /// db::Error: they say nothing of a configuration.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -61,6 +62,10 @@ struct PreparedPair {
 /// Runs beyond its repeats that a trial may have, so that one is not disturbed, or two bear each
 /// other out.
 inline constexpr int kMostRunsBeyond = 1;
+/// Runs that one trial can take.
+[[nodiscard]] inline int most_runs(const RunSettings& settings) {
+  return std::max(settings.repeats, 1) + kMostRunsBeyond;
+}
 
 /// Steps that a trial of a large batch times at least.
 inline constexpr std::int64_t kFewestTimedSteps = 10;

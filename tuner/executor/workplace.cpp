@@ -27,13 +27,6 @@ db::Error no_room_left(const std::string& where) {
                       where, command_text({"clean"}))};
 }
 
-std::expected<PreparedWorker, PreparationFailure> unless_full(
-    std::expected<PreparedWorker, PreparationFailure> prepared) {
-  if (prepared || prepared.error().outcome == space::Outcome::Killed) return prepared;
-  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
-  return prepared;
-}
-
 }  // namespace
 
 std::optional<HeldSlot> Workplace::take_slot() const {
@@ -114,6 +107,13 @@ std::optional<db::Error> no_room_for(const PreparationFailure& failure) {
   const char* words = ::strerrordesc_np(ENOSPC);
   if (!failure.no_room && !failure.reason.contains(words) && !failure.log_tail.contains(words)) return std::nullopt;
   return no_room_left(fmt::format("the builds, or of temporary files ({})", failure.reason));
+}
+
+std::expected<PreparedWorker, PreparationFailure> unless_full(
+    std::expected<PreparedWorker, PreparationFailure> prepared) {
+  if (prepared || prepared.error().outcome == space::Outcome::Killed) return prepared;
+  if (auto no_room = no_room_for(prepared.error())) throw *std::move(no_room);
+  return prepared;
 }
 
 std::string data_state(const space::Workload& workload) {

@@ -69,6 +69,9 @@ struct Workplace {
 
 /// Set where a preparation failed because no room was left on a disk: then it is no word about the configuration.
 [[nodiscard]] std::optional<db::Error> no_room_for(const PreparationFailure& failure);
+/// The preparation as it is; that error is thrown.
+[[nodiscard]] std::expected<PreparedWorker, PreparationFailure> unless_full(
+    std::expected<PreparedWorker, PreparationFailure> prepared);
 /// Set where the disk of a run's folder (which need not be there) is full.
 [[nodiscard]] std::optional<db::Error> no_room_in(const std::filesystem::path& folder);
 /// Set (NotFound) where the workload's own folder of images cannot be read any more or is empty, as where a disk was

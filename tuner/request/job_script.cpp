@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tuner/campaign_file/quantity.hpp"
 #include "tuner/deploy/job_resources.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
@@ -183,7 +184,7 @@ Json completed_options(const Deployment& deployment) {
   const bool torque = deployment.request.scheduler() == "torque";
   if (resources.memory_mib && !options.contains("minimum_memory_per_processor"))
     fill("memory_limit", fmt::format("{}{}", *resources.memory_mib, torque ? "mb" : "M"));
-  if (resources.wall) fill("wall_time_limit", deploy::clock_text(*resources.wall));
+  if (resources.wall) fill("wall_time_limit", clock_text(*resources.wall));
   if (resources.gpu) fill("request_gpus", 1);
   if (resources.whole_node) fill("node_exclusive", true);
   return options;
@@ -265,9 +266,8 @@ std::string job_script(const Deployment& deployment) {
   if (!request.scheduler().empty()) {
     text += deploy::resource_comments(*deployment.profile, resources);
     if (request.job_options.contains("wall_time_limit") && resources.wall)
-      text +=
-          fmt::format("# The request asks for {}; the forecast's upper end is {}.\n",
-                      request.job_options["wall_time_limit"].get<std::string>(), deploy::clock_text(*resources.wall));
+      text += fmt::format("# The request asks for {}; the forecast's upper end is {}.\n",
+                          request.job_options["wall_time_limit"].get<std::string>(), clock_text(*resources.wall));
     text += "#\n";
   }
   return text + notes_text(deployment) + before(deployment) +

@@ -99,9 +99,9 @@ void SignalWatch::State::listen() {
 }
 
 void SignalWatch::State::end(int signal) {
-  to_stop_since.reset();                                      // ending beats stopping
-  if (signal == SIGUSR1 && interruption.requested()) return;  // it ends already
+  to_stop_since.reset();  // ending beats stopping
   if (interruption.requested()) {
+    if (signal == SIGUSR1) return;  // it ends already
     grace_ends.reset();
     interruption.abandon();
     return;

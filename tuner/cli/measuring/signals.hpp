@@ -5,7 +5,7 @@
 /// - SIGINT (Ctrl-C): end after the run in flight, and give the answer.
 /// - SIGTERM: the same, but the run in flight has a grace period; then it is killed, and repeated by the next session.
 /// - a second of these: kill the run in flight at once, and give the answer.
-/// - SIGUSR1: the same as the first SIGINT. Slurm sends it where the job's time is nearly over (slurm/job_script.hpp).
+/// - SIGUSR1: the same as the first SIGINT. Slurm sends it where the job's time is nearly over (slurm/job.hpp).
 /// - SIGHUP: the terminal is gone; go on, and write into a log file what would have gone there.
 /// - SIGTSTP (Ctrl-Z): kill the run in flight, so that nothing measures or holds memory or the slot; only then stop;
 ///   repeat it when continued. Heard while the campaign ends it is nothing.

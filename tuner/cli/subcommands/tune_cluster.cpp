@@ -24,6 +24,7 @@
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/subcommands/tune_command.hpp"
+#include "tuner/executor/carry_out.hpp"
 #include "tuner/executor/slurm/job.hpp"
 #include "tuner/installation/invocation.hpp"
 
@@ -84,10 +85,9 @@ const tuner::Infrastructure* infrastructure_of(const ClusterOptions& options, co
   return found;
 }
 
-/// The longest time that a run in flight may still take when the notice comes.
+/// The longest time that a trial in flight may still take when the notice comes.
 seconds notice_of(const tuner::CampaignSpec& spec, std::optional<seconds> time) {
-  const auto runs = std::max(spec.run.repeats, 1) + 1;
-  const seconds wanted = std::chrono::ceil<seconds>(runs * spec.run.deadline) + kToEnd;
+  const seconds wanted = std::chrono::ceil<seconds>(tuner::most_runs(spec.run) * spec.run.deadline) + kToEnd;
   return std::min(wanted, time ? *time / 2 : kLongestNotice);
 }
 

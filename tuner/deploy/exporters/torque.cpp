@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tuner/campaign_file/quantity.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/job_resources.hpp"
 
@@ -23,7 +24,7 @@ std::string export_torque(const Profile& profile) {
   if (resources.threads > 0) text += fmt::format(":ppn={}", resources.threads);
   text += resources.gpu ? ":gpus=1\n" : "\n";
   if (resources.memory_mib) text += fmt::format("#PBS -l mem={}mb\n", *resources.memory_mib);
-  if (resources.wall) text += fmt::format("#PBS -l walltime={}\n", clock_text(*resources.wall));
+  if (resources.wall) text += fmt::format("#PBS -l walltime={}\n", tuner::clock_text(*resources.wall));
   if (resources.whole_node) text += "#PBS -n\n";
   text += resource_comments(profile, resources);
   text += "# A job gets no arguments: qsub -q QUEUE -v EPOCHS=3 FILE\n#\n";

@@ -25,6 +25,16 @@ std::expected<SlurmCommands, std::string> SlurmCommands::find() {
   return commands;
 }
 
+std::expected<std::string, std::string> ask_slurm(std::vector<std::string> words,
+                                                  std::map<std::string, std::string> variables) {
+  constexpr std::chrono::minutes kPatience{2};
+  auto said =
+      measure::command_output({.argv = std::move(words), .variables = std::move(variables), .whole_environment = true},
+                              std::chrono::steady_clock::now() + kPatience);
+  if (said) said->erase(std::min(said->find_last_not_of(" \n") + 1, said->size()));
+  return said;
+}
+
 std::expected<std::optional<Allocation>, std::string> present_allocation(
     const std::map<std::string, std::string, std::less<>>& variables) {
   const auto variable = [&](std::string_view name) {
@@ -44,9 +54,7 @@ std::expected<std::optional<Allocation>, std::string> present_allocation(
   }
   const auto commands = SlurmCommands::find();
   if (!commands) return std::unexpected(commands.error());
-  const auto names = measure::command_output(
-      {.argv = {commands->scontrol.string(), "show", "hostnames", list}, .whole_environment = true},
-      std::chrono::steady_clock::now() + kSlurmPatience);
+  const auto names = ask_slurm({commands->scontrol.string(), "show", "hostnames", list});
   if (!names) return std::unexpected("the nodes of this job are not known: " + names.error());
   std::istringstream lines(*names);
   for (std::string node; std::getline(lines, node);)

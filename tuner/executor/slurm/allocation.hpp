@@ -2,7 +2,6 @@
 
 /// The nodes that a job of Slurm has, as the process in it sees them: from its environment and Slurm's own commands.
 
-#include <chrono>
 #include <expected>
 #include <filesystem>
 #include <map>
@@ -12,9 +11,6 @@
 
 namespace nocturne::tuner {
 
-/// For an answer of Slurm's own commands: its controller may be busy, or restarting.
-inline constexpr std::chrono::minutes kSlurmPatience{2};
-
 /// Slurm's commands, absolute paths. Nothing of Slurm is linked.
 struct SlurmCommands {
   std::filesystem::path sbatch{}, scancel{}, scontrol{}, squeue{}, srun{};
@@ -22,6 +18,11 @@ struct SlurmCommands {
   /// On PATH. The error names what is missing.
   [[nodiscard]] static std::expected<SlurmCommands, std::string> find();
 };
+
+/// What a command of Slurm says, without the end of its last line. Its controller may be busy, or restarting: two
+/// minutes are waited for it. The error is a sentence.
+[[nodiscard]] std::expected<std::string, std::string> ask_slurm(std::vector<std::string> words,
+                                                                std::map<std::string, std::string> variables = {});
 
 /// A job, and this process in it.
 struct Allocation {

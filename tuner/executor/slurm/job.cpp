@@ -18,17 +18,13 @@ namespace {
 
 using std::chrono::seconds;
 
-std::expected<std::string, std::string> ask(std::vector<std::string> words,
-                                            std::map<std::string, std::string> variables = {}) {
-  auto said =
-      measure::command_output({.argv = std::move(words), .variables = std::move(variables), .whole_environment = true},
-                              std::chrono::steady_clock::now() + kSlurmPatience);
-  if (said) said->erase(std::min(said->find_last_not_of(" \n") + 1, said->size()));
-  return said;
-}
-
-std::string clock_text(seconds time) {
-  return fmt::format("{:02}:{:02}:{:02}", time.count() / 3600, time.count() / 60 % 60, time.count() % 60);
+/// The number of the job that sbatch makes of these words, without the name of the cluster that may follow it.
+std::expected<std::string, std::string> hand_in(std::vector<std::string> words,
+                                                std::map<std::string, std::string> variables = {}) {
+  words.insert(words.begin() + 1, "--parsable");
+  auto number = ask_slurm(std::move(words), std::move(variables));
+  if (number) number->erase(std::min(number->find(';'), number->size()));
+  return number;
 }
 
 /// Empty: it is no "HH:MM:SS".
@@ -86,21 +82,19 @@ std::string job_script(const CampaignJob& job) {
 }
 
 std::expected<std::string, std::string> submit_job(const SlurmCommands& commands, const std::filesystem::path& script) {
-  if (auto tested = ask({commands.sbatch.string(), "--test-only", script.string()}); !tested) return tested;
-  auto number = ask({commands.sbatch.string(), "--parsable", script.string()});
-  if (number) number->erase(std::min(number->find(';'), number->size()));  // the cluster's name follows
-  return number;
+  if (auto tested = ask_slurm({commands.sbatch.string(), "--test-only", script.string()}); !tested) return tested;
+  return hand_in({commands.sbatch.string(), script.string()});
 }
 
 std::expected<std::string, std::string> queue_again(const SlurmCommands& commands, const Allocation& allocation,
                                                     const std::filesystem::path& script) {
   if (!allocation.batch) return std::unexpected("this is no batch job: start the same command again");
-  const auto again = ask({commands.scontrol.string(), "requeue", allocation.job});
+  const auto again = ask_slurm({commands.scontrol.string(), "requeue", allocation.job});
   // Slurm ends all that runs in the job, also the command that asked for it.
   if (again || again.error().contains("killed by signal")) return fmt::format("job {} is queued again", allocation.job);
   if (script.empty()) return std::unexpected(again.error());
-  auto next = ask({commands.sbatch.string(), "--parsable", "--dependency=afterany:" + allocation.job, script.string()},
-                  {{kGoesOnVariable, "1"}});
+  auto next = hand_in({commands.sbatch.string(), "--dependency=afterany:" + allocation.job, script.string()},
+                      {{kGoesOnVariable, "1"}});
   if (!next) return std::unexpected(again.error() + "; " + next.error());
   return fmt::format("job {} may not be queued again; job {} goes on after it", allocation.job, *next);
 }

@@ -43,8 +43,7 @@ nanoseconds longest_order(const CampaignSpec& spec) {
   const bool installs = std::ranges::any_of(spec.space.parameters(), [](const space::Parameter& parameter) {
     return parameter.stage == space::Stage::Environment;
   });
-  return (std::max(spec.run.repeats, 1) + kMostRunsBeyond) * (spec.run.deadline + kAroundRun) +
-         (installs ? kLongestInstallation : kLongestBuild);
+  return most_runs(spec.run) * (spec.run.deadline + kAroundRun) + (installs ? kLongestInstallation : kLongestBuild);
 }
 
 SlurmExecutor::SlurmExecutor(Options options, const CampaignSpec& spec, const space::Fingerprint& machine,
@@ -155,7 +154,6 @@ SlurmExecutor::Node* SlurmExecutor::choose(std::int64_t number) {
 void SlurmExecutor::submit(TrialOrder order) {
   observer_.running(order.number, order.configuration);
   const std::lock_guard lock(mutex_);
-  started_ = true;
   if (!busy_since_) busy_since_ = steady_clock::now();
   if (Node* node = choose(order.number)) {
     node->order = std::move(order);
@@ -218,7 +216,7 @@ bool SlurmExecutor::is_default(const TrialOrder& order) const {
 }
 
 bool SlurmExecutor::wants_default(const Node& node) const {
-  if (!started_ || interruption_.requested()) return false;
+  if (!busy_since_ || interruption_.requested()) return false;
   if (node.order && is_default(*node.order)) return false;  // this one says it
   if (node.default_state == Node::Default::Unknown) return true;
   return node.order && steady_clock::now() - node.default_at >= options_.default_again;
@@ -240,36 +238,34 @@ void SlurmExecutor::judge_default(Node& node, const TrialAnswer& answer) {
   node.default_at = steady_clock::now();
   const bool works = answer.trial.outcome == space::Outcome::Ok;
   node.default_state = works ? Node::Default::Works : Node::Default::Fails;
-  node.default_reason = answer.trial.reason;
   changed_.notify_all();
   if (works) return;
   // Whether it is the node or the configuration is said by the others.
   while (!ending_.stop_requested() && !interruption_.requested() && !works_elsewhere(node) && others_try(node))
     (void)changed_.wait_for(lock, kLook);
   if (works_elsewhere(node))
-    leave_out(node, fmt::format("the default fails on it and works elsewhere: {}", node.default_reason));
+    leave_out(node, fmt::format("the default fails on it and works elsewhere: {}", answer.trial.reason));
 }
 
 void SlurmExecutor::measure_default(Node& node) {
   const TrialOrder order{.configuration = spec_.space.default_configuration(), .purpose = space::Purpose::Verify};
-  const Attempt attempt = this->attempt(node, order, "default");
-  if (!attempt.answer) return;  // it is wanted still, unless the session ends
+  const TrialAnswer answer = attempt(node, order, "default");
+  if (answer.end != OrderEnd::Finished) return;  // it is wanted still, unless the session ends
   {
     const std::lock_guard lock(mutex_);
-    defaults_.push_back({.node = node.name, .answer = *attempt.answer});
+    defaults_.push_back({.node = node.name, .answer = answer});
   }
-  judge_default(node, *attempt.answer);
+  judge_default(node, answer);
 }
 
 void SlurmExecutor::carry_out(Node& node) {
   const TrialOrder order = *node.order;  // this thread alone takes it away
-  Attempt attempt = this->attempt(node, order, fmt::format("trial-{}", order.number));
-  if (attempt.answer && is_default(order)) judge_default(node, *attempt.answer);
+  TrialAnswer answer = attempt(node, order, fmt::format("trial-{}", order.number));
+  if (answer.end == OrderEnd::Finished && is_default(order)) judge_default(node, answer);
   const std::lock_guard lock(mutex_);
   if (!node.order) return;  // the node was left out, and the order with it
   node.order.reset();
-  answers_.push_back(attempt.answer ? *std::move(attempt.answer)
-                                    : TrialAnswer{.number = order.number, .end = attempt.end});
+  answers_.push_back(std::move(answer));
   changed_.notify_all();
 }
 
@@ -296,11 +292,12 @@ StepResult SlurmExecutor::run(Node& node, std::vector<std::string> words, const 
                   steady_clock::now() + limit, stop.get_token());
 }
 
-SlurmExecutor::Attempt SlurmExecutor::attempt(Node& node, const TrialOrder& order, const std::string& name) {
+TrialAnswer SlurmExecutor::attempt(Node& node, const TrialOrder& order, const std::string& name) {
   rest(node);
   const auto suspensions = interruption_.suspensions();
   const auto flight = interruption_.begin();
-  if (interruption_.requested() || ending_.stop_requested()) return {.end = OrderEnd::Interrupted};
+  if (interruption_.requested() || ending_.stop_requested())
+    return {.number = order.number, .end = OrderEnd::Interrupted};
   const fs::path file = options_.folder / (node.name + ".order");
   const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = order};
   std::ofstream(file, std::ios::trunc) << to_json(whole);
@@ -308,35 +305,36 @@ SlurmExecutor::Attempt SlurmExecutor::attempt(Node& node, const TrialOrder& orde
   return judge(node, result, order, suspensions);
 }
 
-SlurmExecutor::Attempt SlurmExecutor::judge(Node& node, const StepResult& result, const TrialOrder& order,
-                                            std::int64_t suspensions) {
+TrialAnswer SlurmExecutor::judge(Node& node, const StepResult& result, const TrialOrder& order,
+                                 std::int64_t suspensions) {
   const std::lock_guard lock(mutex_);
+  const auto ended = [&](OrderEnd end) { return TrialAnswer{.number = order.number, .end = end}; };
   if (result.end == StepResult::End::Stopped) {
     const bool suspended = interruption_.again_after_suspension(suspensions);
-    return {.end = suspended ? OrderEnd::Suspended : OrderEnd::Interrupted};
+    return ended(suspended ? OrderEnd::Suspended : OrderEnd::Interrupted);
   }
   const auto lost = [&](const std::string& reason) {
     lost_on_[order.number].insert(node.name);
     failed(node, reason, result.end == StepResult::End::NeverRan ? options_.pause : kPauseAfterLoss);
-    return Attempt{};
+    return ended(OrderEnd::Lost);
   };
   if (!result.answer) return lost(result.reason);
   const auto* answer = std::get_if<TrialAnswer>(&result.answer->result);
   if (answer == nullptr || answer->number != order.number) return lost("the answer is to another order");
   // Somebody ended it on its node; the session goes on.
   if (answer->end != OrderEnd::Finished) {
-    if (interruption_.requested()) return {.end = OrderEnd::Interrupted};
+    if (interruption_.requested()) return ended(OrderEnd::Interrupted);
     return lost("it was ended on its node");
   }
   if (const std::string why = other_class(machine_, result.answer->machine); !why.empty()) {
     leave_out(node, "it changed while it measured: " + why);
-    return {};
+    return ended(OrderEnd::Lost);
   }
   node.failures = 0;
-  Attempt attempt{.end = OrderEnd::Finished, .answer = *answer};
-  attempt.answer->machine = result.answer->machine;
-  attempt.answer->node = node.name;
-  return attempt;
+  TrialAnswer finished = *answer;
+  finished.machine = result.answer->machine;
+  finished.node = node.name;
+  return finished;
 }
 
 void SlurmExecutor::failed(Node& node, const std::string& reason, nanoseconds pause) {

@@ -82,8 +82,7 @@ class SlurmExecutor final : public OrderExecutor {
     Moment not_before{};                ///< after a failure
     std::optional<TrialOrder> order{};  ///< in hand
     Default default_state = Default::Unknown;
-    Moment default_at{};           ///< when it was measured last
-    std::string default_reason{};  ///< why it failed
+    Moment default_at{};  ///< when it was measured last
   };
 
   SlurmExecutor(Options options, const CampaignSpec& spec, const space::Fingerprint& machine, OrderObserver& observer,
@@ -103,12 +102,9 @@ class SlurmExecutor final : public OrderExecutor {
   void carry_out(Node& node);
 
   /// One order on one node, with what that says of the node.
-  struct Attempt {
-    OrderEnd end = OrderEnd::Lost;
-    std::optional<TrialAnswer> answer{};  ///< set exactly where it finished
-  };
-  [[nodiscard]] Attempt attempt(Node& node, const TrialOrder& order, const std::string& name);
-  [[nodiscard]] Attempt judge(Node& node, const StepResult& result, const TrialOrder& order, std::int64_t suspensions);
+  [[nodiscard]] TrialAnswer attempt(Node& node, const TrialOrder& order, const std::string& name);
+  [[nodiscard]] TrialAnswer judge(Node& node, const StepResult& result, const TrialOrder& order,
+                                  std::int64_t suspensions);
   [[nodiscard]] StepResult run(Node& node, std::vector<std::string> words, const std::filesystem::path& input,
                                const std::string& name, std::chrono::nanoseconds limit);
   void rest(const Node& node);
@@ -139,8 +135,7 @@ class SlurmExecutor final : public OrderExecutor {
   std::deque<TrialAnswer> answers_;
   std::vector<DefaultOnNode> defaults_;
   std::vector<std::string> sentences_;
-  std::optional<Moment> busy_since_;
-  bool started_ = false;  ///< an order was given
+  std::optional<Moment> busy_since_;  ///< empty: no order was given yet
   std::stop_source ending_;
   std::vector<std::jthread> threads_;  ///< the last member: they end before what they use
 };

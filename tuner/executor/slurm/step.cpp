@@ -62,9 +62,7 @@ std::optional<OrderAnswer> read_answer(const fs::path& file) {
 
 /// Numbers of the job's steps of that name, as scancel wants them.
 std::vector<std::string> steps_named(const SlurmCommands& commands, const SlurmStep& step) {
-  const auto listed = measure::command_output(
-      {.argv = {commands.squeue.string(), "-s", "-h", "-j", step.job, "-o", "%i %j"}, .whole_environment = true},
-      std::chrono::steady_clock::now() + kSlurmPatience);
+  const auto listed = ask_slurm({commands.squeue.string(), "-s", "-h", "-j", step.job, "-o", "%i %j"});
   std::vector<std::string> numbers;
   std::istringstream lines(listed.value_or(""));
   for (std::string number, name; lines >> number >> name;)
@@ -74,10 +72,7 @@ std::vector<std::string> steps_named(const SlurmCommands& commands, const SlurmS
 
 /// For a step whose srun did not end it: srun may hang where the node's daemon was restarted.
 void cancel(const SlurmCommands& commands, const SlurmStep& step) {
-  for (const std::string& number : steps_named(commands, step)) {
-    (void)measure::command_output({.argv = {commands.scancel.string(), number}, .whole_environment = true},
-                                  std::chrono::steady_clock::now() + kSlurmPatience);
-  }
+  for (const std::string& number : steps_named(commands, step)) (void)ask_slurm({commands.scancel.string(), number});
 }
 
 StepResult judge(const measure::CommandResult& result, std::optional<OrderAnswer> answer, const std::string& said) {
