@@ -31,6 +31,11 @@ using std::chrono::milliseconds;
 /// So many steps are enough to see that a command reports them.
 constexpr std::int64_t kDetectSteps = 20;
 
+int say_ok(protocol::EventWriter& events) {
+  events.end("ok", "");
+  return 0;
+}
+
 int say_failed(protocol::EventWriter& events, const std::string& reason) {
   events.end("failed", reason);
   return 0;
@@ -59,8 +64,7 @@ int say_process(const ChildEnd& end, std::optional<double> seconds, protocol::Ev
                  .wall_ns = std::max<std::int64_t>(1, wall.count()),
                  .cpu_ns = end.cpu.count(),
                  .loss_known = false});
-  events.end("ok", "");
-  return 0;
+  return say_ok(events);
 }
 
 int run_process(const ChildPlan& plan, protocol::EventWriter& events) {
@@ -133,11 +137,9 @@ void read_output_of(ChildPlan& plan) {
 }
 
 int say_curve(const LearningCurve& curve, const Options& options, protocol::EventWriter& events) {
-  if (curve.seen())
-    events.end("ok", "");
-  else
-    say_failed(events, "no line of its output says how accurate it is: none matches " + options.accuracy);
-  return 0;
+  return curve.seen()
+             ? say_ok(events)
+             : say_failed(events, "no line of its output says how accurate it is: none matches " + options.accuracy);
 }
 
 int run_pattern(const Options& options, ChildPlan plan, const protocol::Request& request,
@@ -159,10 +161,7 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
                                 if (curve) curve->line(text);
                               },
                           .enough = [&] { return curve ? curve->over() : is_enough(steps, request.steps); }});
-  if (!end) {
-    events.end("ok", "");
-    return 0;
-  }
+  if (!end) return say_ok(events);
   if (!ended_well(*end)) return end_as(*end);
   if (curve) return say_curve(*curve, options, events);
   if (rule.reads_total()) {
@@ -171,10 +170,7 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
     events.phase_end(phase);
     return say_process(*end, steps.total_seconds(), events);
   }
-  if (is_enough(steps, request.steps)) {
-    events.end("ok", "");
-    return 0;
-  }
+  if (is_enough(steps, request.steps)) return say_ok(events);
   if (!steps.begun()) return say_failed(events, "no line of its output matches " + options.pattern);
   return say_failed(events, "it ended after " + std::to_string(steps.steps()) + " steps behind the first, and " +
                                 std::to_string(request.steps) + " are asked for: lower run.steps");
@@ -257,8 +253,7 @@ StepFiles tell_steps(const Options& options, const protocol::Request& request, C
 
 constexpr const char* kNoSteps =
     "no steps were seen: the command trains with no framework that is known, or runs no Python that finds the module "
-    "in "
-    "front of it, and does not import nocturne_steps";
+    "in front of it, and does not import nocturne_steps";
 
 /// A learning curve that the module sees is over: as accurate as wanted, or as long as it may be.
 bool is_curve_over(const std::vector<nlohmann::json>& points, const protocol::Request& request) {
@@ -284,8 +279,7 @@ int run_seen_curve(ChildPlan plan, const StepFiles& files, const protocol::Reque
                       "no evaluation was seen: Keras's fit has no validation data with an accuracy, and no Trainer of "
                       "transformers evaluates one. A pattern finds it in what the command prints");
   }
-  events.end("ok", "");
-  return 0;
+  return say_ok(events);
 }
 
 /// The command trains as it would, and is ended when it is as accurate as wanted.
@@ -297,10 +291,7 @@ int run_curve(const Options& options, ChildPlan plan, const protocol::Request& r
   LearningCurve curve(options.accuracy, request, [&] { return steps_by_now(files.events.string()); }, events);
   const auto end = read_to_end(
       child, {.line = [&](std::string_view text) { curve.line(text); }, .enough = [&] { return curve.over(); }});
-  if (!end) {
-    events.end("ok", "");
-    return 0;
-  }
+  if (!end) return say_ok(events);
   if (!ended_well(*end)) return end_as(*end);
   return fs::exists(files.pid) ? say_curve(curve, options, events) : say_failed(events, kNoSteps);
 }
@@ -319,8 +310,7 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
                     : wait_for_trainer(child, pid_file, [&] { return reported_steps(events_file.string()) >= wanted; });
   if (!ended) {
     child.terminate();
-    events.end("ok", "");
-    return 0;
+    return say_ok(events);
   }
   const ChildEnd& end = *ended;
   if (!ended_well(end)) return end_as(end);
@@ -341,8 +331,7 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
     return say_failed(events, "it ended after " + std::to_string(steps) + " steps behind the first, and " +
                                   std::to_string(request.steps) + " are asked for: lower run.steps");
   }
-  events.end("ok", "");
-  return 0;
+  return say_ok(events);
 }
 
 ChildPlan plan_for(const Options& options) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,23 +48,23 @@ void read_environment(Checks& checks, CommandTemplate& command) {
   }
 }
 
-/// Whether it is one whose named groups are all `known`. Adds what is wrong to the problems.
-bool is_pattern(Checks& checks, const char* pointer, const std::string& pattern,
-                const std::vector<std::string>& known) {
+/// Null where it is none. Adds what is wrong, a named group that is not `known` too, to the problems.
+std::unique_ptr<RE2> parse_pattern(Checks& checks, const char* pointer, const std::string& pattern,
+                                   const std::vector<std::string>& known) {
   RE2::Options quiet;
   quiet.set_log_errors(false);
-  const RE2 parsed(pattern, quiet);
-  if (!parsed.ok()) {
-    checks.add(pointer, fmt::format("found {}: {}", shown(Json(pattern)), parsed.error()),
+  auto parsed = std::make_unique<RE2>(pattern, quiet);
+  if (!parsed->ok()) {
+    checks.add(pointer, fmt::format("found {}: {}", shown(Json(pattern)), parsed->error()),
                "a regular expression as RE2 has them");
-    return false;
+    return nullptr;
   }
-  for (const auto& [name, index] : parsed.NamedCapturingGroups()) {
+  for (const auto& [name, index] : parsed->NamedCapturingGroups()) {
     if (std::ranges::find(known, name) != known.end()) continue;
     checks.add(pointer, fmt::format("the pattern has a group '{}'", name), fmt::format("{}", fmt::join(known, ", ")),
                space::nearest(name, known));
   }
-  return true;
+  return parsed;
 }
 
 /// Its pattern needs a group that says how accurate it is.
@@ -75,12 +76,10 @@ void read_accuracy(Checks& checks, const CommandTemplate& command) {
       checks.add(pointer, "the module in front of the command does not see it", "\"steps\" as 'time', or a pattern");
     return;
   }
-  if (!is_pattern(checks, pointer, command.accuracy, measure::accuracy_groups())) return;
-  RE2::Options quiet;
-  quiet.set_log_errors(false);
-  const RE2 parsed(command.accuracy, quiet);
-  const auto& groups = parsed.NamedCapturingGroups();
-  if (parsed.NumberOfCapturingGroups() == 0 || groups.contains("right") != groups.contains("of")) {
+  const auto parsed = parse_pattern(checks, pointer, command.accuracy, measure::accuracy_groups());
+  if (!parsed) return;
+  const auto& groups = parsed->NamedCapturingGroups();
+  if (parsed->NumberOfCapturingGroups() == 0 || groups.contains("right") != groups.contains("of")) {
     checks.add(pointer, "found " + shown(Json(command.accuracy)),
                "a pattern with a group for the number, as 'accuracy: ([0-9.]+)', or with the groups 'right' and 'of'");
   }
@@ -95,7 +94,7 @@ void read_time(Checks& checks, CommandTemplate& command) {
     const Json* pattern = checks.get("/worker/time", "pattern");
     if (pattern != nullptr) {
       const std::string text = pattern->get<std::string>();
-      if (!is_pattern(checks, "/worker/time/pattern", text, measure::pattern_groups())) return;
+      if (!parse_pattern(checks, "/worker/time/pattern", text, measure::pattern_groups())) return;
       command.timing = Timing::Pattern;
       command.pattern = text;
     } else {

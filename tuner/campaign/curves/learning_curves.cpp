@@ -118,8 +118,7 @@ void LearningCurves::say_what_is_known() const {
   const measure::EpochsToTarget& usual = known_.standings.front().epochs;
   const std::string sentence = fmt::format(
       "{} learning curve{} took {:.0f} s: the default needs {:.2g} epochs ({:.2g} to {:.2g}) until {:.2f} % of the "
-      "test "
-      "set are right",
+      "test set are right",
       known_.curves, known_.curves == 1 ? "" : "s", std::chrono::duration<double>(known_.spent).count(), usual.mean,
       usual.low, usual.high, 100 * *known_.accuracy);
   session_.observer.note(sentence);
