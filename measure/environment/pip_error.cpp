@@ -79,8 +79,8 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
   if (has_any(output, {"DO NOT MATCH THE HASHES"})) {
     return fmt::format(
         "a package is not the one that was asked for, so nothing was installed: {}. It was damaged on its way, or it "
-        "is "
-        "another file now under the same name: install again, and if it is refused again do not trust where it is from",
+        "is another file now under the same name: install again, and if it is refused again do not trust where it is "
+        "from",
         exchanged_package(output));
   }
   if (has_any(output, {"require-hashes mode", "requirements to have a hash", "Hashes are required"})) {

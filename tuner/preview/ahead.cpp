@@ -26,7 +26,7 @@ bool is_timed(const Budget& budget) {
   return budget.wall || budget.until;
 }
 
-/// A campaign of minutes has somebody who looks.
+/// A campaign of minutes is watched anyway.
 bool is_long(const Ahead& ahead) {
   const auto seconds = ahead.forecast.budget_seconds ? ahead.forecast.budget_seconds : ahead.forecast.seconds;
   return !seconds || *seconds > std::chrono::duration<double>(kWatched).count();

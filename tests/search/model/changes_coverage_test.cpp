@@ -181,8 +181,7 @@ double rough_truth(space::Point point) {
 std::string row(const std::string& name, std::size_t trials, double confidence, const Counts& counts) {
   return fmt::format(
       "{:<24} {:>4} {:>4.0f} %  together {:5.1f} %  alone {:5.1f} %  mode {:4.1f} %  ruled out {:4.2f} a page, wrong "
-      "on "
-      "{:4.1f} %  pruned {:4.1f} %, wrongly {:.2f} %\n",
+      "on {:4.1f} %  pruned {:4.1f} %, wrongly {:.2f} %\n",
       name, trials, 100 * confidence, 100 * counts.together(), 100 * counts.held / counts.lines,
       100 * counts.mode_effects / counts.pages, counts.ruled_out / counts.pages,
       100 * counts.wrong_pages / counts.pages, counts.pruned / counts.pages,

@@ -57,7 +57,7 @@ class SimulatedNodes final : public tuner::OrderExecutor {
   std::function<void(std::size_t)> after;  ///< called with the number of answers given
   std::vector<std::string> happened;       ///< "ask 3", "tell 2", … each ask once
   std::size_t most_in_flight = 0, submitted = 0;
-  /// Node → how many times longer everything takes there; trials go round. Empty: no nodes are told apart.
+  /// Node → how many times longer everything takes there; trials go round. Empty: orders have no node.
   std::map<std::string, double> nodes;
 
   [[nodiscard]] std::size_t slots() const override { return kSlots; }

@@ -19,7 +19,7 @@ namespace nocturne::cli {
 struct HtmlReport {
   const tuner::Answer& answer;
   const tuner::Expectations& expectations;  ///< empty where the campaign is still running
-  bool running = false;                     ///< somebody tunes it now: the page loads itself again
+  bool running = false;                     ///< a session measures: the page loads itself again
 };
 
 /// Of one campaign, or of several side by side. REQUIRES: not empty.

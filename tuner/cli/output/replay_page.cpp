@@ -317,8 +317,7 @@ void print_scoreboard(const Context& context, const ScoreboardPage& page) {
       "run.\n"
       "to 5 %: evaluations until half of the runs are within 5 % of the optimum (random: until one is, on average).\n"
       "score: 0 like random search, 1 the optimum at once, up to that many evaluations; published: the same against "
-      "the "
-      "published baseline. ms: CPU time of ask and tell an evaluation.\n",
+      "the published baseline. ms: CPU time of ask and tell an evaluation.\n",
       options.repeats, options.seed, options.seed + options.repeats - 1, replay::Scoreboard::kLevel);
   for (const auto& space : page.spaces) {
     if (!space.chosen_by_search()) continue;

@@ -99,8 +99,7 @@ void setup(CLI::App& subcommand, DeployOptions& options) {
   add_pair_options(subcommand, options.policy);
   subcommand.footer(
       "Makes the image where it is missing, trains the profile's configuration in it and on the host, in pairs that "
-      "are "
-      "alive together, and writes a profile of its own (CAMPAIGN-RUNTIME) with the image's digest and the verdict. "
+      "are alive together, and writes a profile of its own (CAMPAIGN-RUNTIME) with the image's digest and the verdict. "
       "'apply' and the exported script start that container. The evidence is kept in verifications.db of the data "
       "folder.\n\n"
       "Examples:\n"

@@ -25,7 +25,7 @@ struct Axis {
   bool whole = false;  ///< counts: nothing lies between two numbers
 };
 
-/// Colours are told apart without seeing hues: each form of data has a shape of its own, too.
+/// Readable without seeing hues: each form of data has a shape of its own, too.
 enum class Hue { Main, Other, Good, Warning, Extra, Faint };
 enum class Form {
   Points,

@@ -20,7 +20,7 @@ namespace nocturne::report {
 /// At which moment the campaign is shown.
 struct Moment {
   std::int64_t now_unix_ns = 0;
-  bool running = false;  ///< somebody tunes it now
+  bool running = false;  ///< a session measures
 };
 
 struct ReportData {

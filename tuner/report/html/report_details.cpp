@@ -20,7 +20,7 @@
 namespace nocturne::report {
 namespace {
 
-constexpr std::size_t kMostLines = 5;  // of epochs: more colours are not told apart
+constexpr std::size_t kMostLines = 5;  // of epochs: more colours look alike
 constexpr std::size_t kMostReached = 10;
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
@@ -133,8 +133,7 @@ void add_steps(const db::Store& store, ReportData& data) {
     const auto& figure = std::ranges::min(floor.figures, {}, &db::NoiseFigure::sd);
     data.steps.noise = fmt::format(
         "Two equal programs, measured in a pair, seem {} % apart here (standard deviation of {} pairs, {}): what "
-        "differs "
-        "by less needs many pairs.",
+        "differs by less needs many pairs.",
         digits(100 * figure.sd), figure.pairs, figure.method);
     return;
   }

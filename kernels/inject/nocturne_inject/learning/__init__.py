@@ -9,7 +9,7 @@ which one does.
 Mode run: everything is on, and the given seed begins the random streams at the import, and before the first forward pass
 or batch, whatever the script did in between. NOCTURNE_STEPS_LIMIT steps, the first one included, then the process ends.
 
-Mode curve: as run, but nothing is recorded and nothing ends it: somebody reads how accurate the script says that it is.
+Mode curve: as run, but nothing is recorded and nothing ends it: the caller reads how accurate the script says that it is.
 
     pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is random in a framework, and which tensors a step moves
 """

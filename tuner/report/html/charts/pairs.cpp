@@ -63,8 +63,8 @@ std::optional<Chart> pairs_chart(const PairGains& gains) {
   fit(chart.y, each.data, last);
   chart.says = fmt::format(
       "Each point is a pair: the best and the default, started afresh and timed in turns. The band is the 95 % "
-      "interval "
-      "of the gain after that many pairs, and holds wherever one stops. Within ± {:g} % both count as the same.",
+      "interval of the gain after that many pairs, and holds wherever one stops. Within ± {:g} % both count as the "
+      "same.",
       gains.policy.margin_percent);
   chart.series = {std::move(interval), std::move(middle), std::move(each)};
   chart.marks = {{.at = 0, .text = "as fast as the default"}};
