@@ -224,7 +224,6 @@ struct ImportedCampaign {
 
 /// What came of it.
 struct ImportCount {
-  CampaignId campaign = 0;
   std::int64_t added = 0, known = 0;  ///< trials
 };
 

@@ -54,8 +54,8 @@ KnownTrials known_trials(const SQLite::Database& database, CampaignId campaign) 
   return known;
 }
 
-void insert_trial(SQLite::Database& database, CampaignId campaign, const AskAnswer& asked, const space::Trial& trial,
-                  std::int64_t finished_unix_ns) {
+void insert_trial(SQLite::Database& database, CampaignId campaign, const AskAnswer& asked, std::int64_t configuration,
+                  const space::Trial& trial, std::int64_t finished_unix_ns) {
   append_ask(database, campaign, {.strategy = kImportAsk, .seed = 0, .count = 1, .answer = {asked}});
   const TrialResult result{
       .outcome = trial.outcome, .reason = trial.reason, .estimate = trial.estimate, .parts = trial.parts};
@@ -63,8 +63,8 @@ void insert_trial(SQLite::Database& database, CampaignId campaign, const AskAnsw
   execute(database,
           "INSERT INTO trials (campaign_id, number, configuration_id, fidelity_steps, trial_key, state,"
           " reserved_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, 'reserved', ?6)",
-          campaign, asked.number, save_configuration(database, trial.configuration), trial.fidelity.steps,
-          "imported:" + trial.configuration.identity(), finished_unix_ns);
+          campaign, asked.number, configuration, trial.fidelity.steps, "imported:" + trial.configuration.identity(),
+          finished_unix_ns);
   const TrialId id = database.getLastInsertRowid();
   write_result(database, id, result);
   execute(database, "UPDATE trials SET finished_unix_ns = ?2 WHERE id = ?1", id, finished_unix_ns);
@@ -84,9 +84,10 @@ ImportCount Store::import_campaign(const ImportedCampaign& imported) {
     KnownTrials known = known_trials(database, campaign);
     std::map<std::int64_t, AskAnswer> asked;
     for (const AskAnswer& each : imported.asked) asked.emplace(each.number, each);
-    ImportCount count{.campaign = campaign};
+    ImportCount count;
     for (const space::Trial& trial : imported.trials) {
-      if (known.configurations.contains(save_configuration(database, trial.configuration))) {
+      const std::int64_t configuration = save_configuration(database, trial.configuration);
+      if (known.configurations.contains(configuration)) {
         ++count.known;
         continue;
       }
@@ -94,9 +95,9 @@ ImportCount Store::import_campaign(const ImportedCampaign& imported) {
       AskAnswer answer = found != asked.end() ? found->second : AskAnswer{.number = trial.number};
       answer.configuration = trial.configuration;
       if (known.numbers.contains(answer.number)) answer.number = *known.numbers.rbegin() + 1;
-      insert_trial(database, campaign, answer, trial, imported.finished_unix_ns);
+      insert_trial(database, campaign, answer, configuration, trial, imported.finished_unix_ns);
       known.numbers.insert(answer.number);
-      known.configurations.insert(save_configuration(database, trial.configuration));
+      known.configurations.insert(configuration);
       ++count.added;
     }
     execute(database, "UPDATE campaigns SET finished_unix_ns = ?2 WHERE id = ?1", campaign, imported.finished_unix_ns);

@@ -18,6 +18,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 __all__ = ["Error", "Sampler", "Search", "campaigns", "document", "frame", "program", "trials"]
@@ -30,15 +31,10 @@ class Error(RuntimeError):
 def program():
     """Path of the program: $NOCTURNE, the one beside this Python, the one on PATH. Raises Error where there is none."""
     named = os.environ.get("NOCTURNE")
-    found = named or shutil.which("nocturne", path=os.path.join(_prefix(), "bin")) or shutil.which("nocturne")
+    found = named or shutil.which("nocturne", path=os.path.join(sys.prefix, "bin")) or shutil.which("nocturne")
     if not found:
         raise Error("the program 'nocturne' is not on PATH; the variable NOCTURNE can name it")
     return found
-
-
-def _prefix():
-    import sys
-    return sys.prefix
 
 
 def document(*words, db=None):

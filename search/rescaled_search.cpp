@@ -1,8 +1,11 @@
 #include "search/rescaled_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
+
+#include "space/names.hpp"
 
 namespace nocturne::search {
 namespace {
@@ -14,6 +17,9 @@ constexpr double kRenewal = 2;
 // Quartiles of a normal distribution lie 1.349 standard deviations apart.
 constexpr double kQuartilesPerSd = 1.349;
 
+constexpr std::array<std::string_view, 2> kDirections{"minimise", "maximise"};
+constexpr std::array<std::string_view, 2> kScales{"logarithmic", "linear"};
+
 double quantile(const std::vector<double>& ordered, double share) {
   const double place = share * static_cast<double>(ordered.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -24,23 +30,19 @@ double quantile(const std::vector<double>& ordered, double share) {
 }  // namespace
 
 std::string_view to_text(Direction direction) {
-  return direction == Direction::Minimise ? "minimise" : "maximise";
+  return space::name_of(direction, kDirections);
 }
 
 std::optional<Direction> direction_from_text(std::string_view text) {
-  if (text == to_text(Direction::Minimise)) return Direction::Minimise;
-  if (text == to_text(Direction::Maximise)) return Direction::Maximise;
-  return std::nullopt;
+  return space::named<Direction>(text, kDirections);
 }
 
 std::string_view to_text(ValueScale scale) {
-  return scale == ValueScale::Logarithmic ? "logarithmic" : "linear";
+  return space::name_of(scale, kScales);
 }
 
 std::optional<ValueScale> value_scale_from_text(std::string_view text) {
-  if (text == to_text(ValueScale::Logarithmic)) return ValueScale::Logarithmic;
-  if (text == to_text(ValueScale::Linear)) return ValueScale::Linear;
-  return std::nullopt;
+  return space::named<ValueScale>(text, kScales);
 }
 
 bool ValueRule::admits(double value) const {

@@ -102,6 +102,7 @@ std::expected<Spaces, std::string> load(std::span<const fs::path> paths) {
       // Traces and tables know a space by its name.
       if (!names.insert(each.name()).second)
         return std::unexpected(fmt::format("{}: there is another space '{}'", path.string(), each.name()));
+      each.set_source(path);
       spaces.push_back(std::move(each));
     }
   }

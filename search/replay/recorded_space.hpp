@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,6 +72,9 @@ class RecordedSpace {
   /// What one unit of the objectives is, in seconds; 1 where the source does not say.
   [[nodiscard]] double seconds_per_unit() const { return seconds_per_unit_; }
   void set_seconds_per_unit(double seconds) { seconds_per_unit_ = seconds; }
+  /// The file or folder it was read from, by its last name; empty: none.
+  [[nodiscard]] const std::string& source() const { return source_; }
+  void set_source(const std::filesystem::path& path) { source_ = path.filename().string(); }
   /// Objectives of the rows that are ok, ascending; not empty.
   [[nodiscard]] const std::vector<double>& ordered() const { return ordered_; }
   [[nodiscard]] double optimum() const { return ordered_.front(); }
@@ -99,6 +103,7 @@ class RecordedSpace {
 
   std::string name_;
   std::string kind_;
+  std::string source_;
   SpaceDescription description_;
   std::optional<space::Space> space_;
   Rows rows_;

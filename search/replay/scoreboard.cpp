@@ -8,8 +8,6 @@
 namespace nocturne::search::replay {
 namespace {
 
-constexpr double kNear = 1.05;
-
 Cell cell_at(std::span<const RunValues> runs, const RandomBaseline& random_baseline, std::size_t budget) {
   const auto count = static_cast<double>(runs.size());
   std::vector<double> ratios;
@@ -64,7 +62,7 @@ SpaceRow row_of(const Series& series, const RandomBaseline& random_baseline, con
   for (const auto budget : board.budgets) row.cells.push_back(cell_at(runs, random_baseline, budget));
   row.score = random_baseline.score(runs, board.cap);
   row.score_100 = random_baseline.score(runs, 100);
-  row.median_to_5_percent = median_evaluations(runs, random_baseline.optimum() * kNear);
+  row.median_to_5_percent = median_evaluations(runs, random_baseline.optimum() * kNearOptimum);
   row.milliseconds = milliseconds_of(series);
   return row;
 }

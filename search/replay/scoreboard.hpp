@@ -14,6 +14,9 @@
 
 namespace nocturne::search::replay {
 
+/// A run is near the optimum where its best is no more than 5 % slower.
+inline constexpr double kNearOptimum = 1.05;
+
 /// Best found / optimum, mean of the runs, after so many evaluations.
 struct Cell {
   double ratio = 0;

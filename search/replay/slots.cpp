@@ -11,7 +11,7 @@ namespace {
 
 /// When the run was close to the optimum; empty: never.
 std::optional<double> time_to_close(const RunTrace& run, double optimum) {
-  const auto close = std::ranges::find_if(run.values, [&](double value) { return value <= kClose * optimum; });
+  const auto close = std::ranges::find_if(run.values, [&](double value) { return value <= kNearOptimum * optimum; });
   if (close == run.values.end()) return std::nullopt;
   return run.ended[static_cast<std::size_t>(close - run.values.begin())];
 }
@@ -43,15 +43,16 @@ std::vector<SlotsRow> compare_slots(std::span<const RecordedSpace> spaces, std::
                                     std::size_t evaluations, std::span<const SlotsRun> runs) {
   std::vector<SlotsRow> rows;
   for (std::size_t strategy = 0; strategy < strategies; ++strategy) {
+    std::vector<double> first_times;  // by space, with the first number of slots
     for (const SlotsRun& each : runs) {
       SlotsRow row{.slots = each.slots, .strategy = strategy};
       double log_ratio = 0, log_sooner = 0;
       for (std::size_t space = 0; space < spaces.size(); ++space) {
         const std::size_t index = space * strategies + strategy;  // replay(): by space, then by strategy
         const Figures here = figures_of(spaces[space], each.series[index], evaluations);
-        const Figures before = figures_of(spaces[space], runs.front().series[index], evaluations);
+        if (&each == &runs.front()) first_times.push_back(here.time);
         log_ratio += std::log(here.ratio);
-        if (here.time > 0 && before.time > 0) log_sooner += std::log(before.time / here.time);
+        if (here.time > 0 && first_times[space] > 0) log_sooner += std::log(first_times[space] / here.time);
         row.close += here.close;
         row.runs += each.series[index].runs.size();
       }

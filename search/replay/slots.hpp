@@ -9,11 +9,9 @@
 
 #include "search/replay/recorded_space.hpp"
 #include "search/replay/replay.hpp"
+#include "search/replay/scoreboard.hpp"
 
 namespace nocturne::search::replay {
-
-/// A run is close to the optimum where it is no more than 5 % slower.
-inline constexpr double kClose = 1.05;
 
 /// One strategy with so many slots, over all spaces.
 struct SlotsRow {
@@ -21,8 +19,8 @@ struct SlotsRow {
   std::size_t strategy = 0;
   /// Best over optimum after `evaluations`: mean over the runs, then geometric mean over the spaces. 1 is the optimum.
   double ratio = 0;
-  /// How many times sooner than with the first number of slots a run is close to the optimum, by its mean over the
-  /// runs; geometric mean over the spaces. A run that never is counts as if it were at its end.
+  /// How many times sooner than with the first number of slots a run is close to the optimum (kNearOptimum), by its
+  /// mean over the runs; geometric mean over the spaces. A run that never is counts as if it were at its end.
   double sooner = 1;
   std::size_t close = 0, runs = 0;  ///< runs that were, of all
 };

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.hpp"
@@ -61,8 +62,8 @@ class AskTell {
 
   [[nodiscard]] SearchStanding standing() const;
   [[nodiscard]] const space::Space& space() const { return space_; }
-  /// Sentences: what a user should know of how it was opened.
-  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// Sentences: what a user should know of how it goes on from before; each is given once.
+  [[nodiscard]] std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
  private:
   AskTell(db::Store store, const db::CampaignRecord& record, db::CampaignHandle handle, space::Space space);

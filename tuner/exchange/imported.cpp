@@ -31,7 +31,7 @@ std::string distinct_name(const std::string& name, const std::string& what) {
   return fmt::format("{}-{}", stem, space::short_digest(what).substr(0, 6));
 }
 
-json document_of(const search::replay::RecordedSpace& recorded, const std::string& name, const std::string& file_name) {
+json document_of(const search::replay::RecordedSpace& recorded, const std::string& name) {
   json space = recorded.space().to_json();
   space["constraints"] = json::array();  // of a table, only its rows are valid, and they are the trials
   return {{"campaign", name},
@@ -41,7 +41,8 @@ json document_of(const search::replay::RecordedSpace& recorded, const std::strin
           {"worker", {{"command", {"recorded"}}}},
           {"space", std::move(space)},
           {"strategy", {{"name", "exhaustive"}}},
-          {kStoredMachine, {{kImported, {{"from", file_name}, {"kind", recorded.kind()}, {"name", recorded.name()}}}}}};
+          {kStoredMachine,
+           {{kImported, {{"from", recorded.source()}, {"kind", recorded.kind()}, {"name", recorded.name()}}}}}};
 }
 
 space::Trial trial_of(const search::replay::RecordedSpace& recorded, std::size_t row) {
@@ -105,8 +106,7 @@ std::vector<db::ImportedCampaign> campaigns_to_import(const db::Store& store, co
   return all;
 }
 
-db::ImportedCampaign campaign_of(const search::replay::RecordedSpace& recorded, const std::string& file_name,
-                                 std::int64_t now_unix_ns) {
+db::ImportedCampaign campaign_of(const search::replay::RecordedSpace& recorded, std::int64_t now_unix_ns) {
   std::string what = recorded.kind();
   for (const space::Parameter& each : recorded.space().parameters()) what += " " + each.name;
   const std::string name = distinct_name(recorded.name(), what);
@@ -114,7 +114,7 @@ db::ImportedCampaign campaign_of(const search::replay::RecordedSpace& recorded, 
   imported.created_unix_ns = imported.finished_unix_ns = now_unix_ns;
   imported.record = {.name = name,
                      .identity = space::short_digest(what),
-                     .spec = document_of(recorded, name, file_name),
+                     .spec = document_of(recorded, name),
                      .strategy = "exhaustive",
                      .seed = 0,
                      .fingerprint = fingerprint_of(recorded, name),
@@ -123,8 +123,8 @@ db::ImportedCampaign campaign_of(const search::replay::RecordedSpace& recorded, 
   return imported;
 }
 
-bool is_native(const db::Store& store, const db::ImportedCampaign& imported) {
-  return std::ranges::any_of(store.list_campaigns(), [&](const db::CampaignSummary& each) {
+bool is_native(std::span<const db::CampaignSummary> own, const db::ImportedCampaign& imported) {
+  return std::ranges::any_of(own, [&](const db::CampaignSummary& each) {
     return each.created_unix_ns == imported.created_unix_ns && each.identity == imported.record.identity &&
            imported_from(each.spec).empty();
   });

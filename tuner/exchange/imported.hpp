@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,9 @@ namespace nocturne::tuner {
 
 /// A finished campaign of which each row is a trial; the objective is the time of its one epoch, in seconds where the
 /// source says its unit. `now_unix_ns`: when it was imported.
-[[nodiscard]] db::ImportedCampaign campaign_of(const search::replay::RecordedSpace& recorded,
-                                               const std::string& file_name, std::int64_t now_unix_ns);
+[[nodiscard]] db::ImportedCampaign campaign_of(const search::replay::RecordedSpace& recorded, std::int64_t now_unix_ns);
 
-/// Whether the store has it as its own: the same campaign in a copy of the same database.
-[[nodiscard]] bool is_native(const db::Store& store, const db::ImportedCampaign& imported);
+/// Whether one of these campaigns of a store was measured there and is this one: it comes from a copy of that database.
+[[nodiscard]] bool is_native(std::span<const db::CampaignSummary> own, const db::ImportedCampaign& imported);
 
 }  // namespace nocturne::tuner

@@ -137,7 +137,9 @@ std::expected<recorded::RecordedSpace, std::string> recorded_study(const std::fi
       const SQLite::Database database(file.string(), SQLite::OPEN_READONLY);
       const Study study = find_study(database, name);
       check_direction(database, study);
-      return recorded::assemble(read_study(database, study));
+      auto recorded = recorded::assemble(read_study(database, study));
+      if (recorded) recorded->set_source(file);
+      return recorded;
     } catch (const SQLite::Exception& error) {
       return std::unexpected(fmt::format("this storage of Optuna cannot be read: {}", error.what()));
     }

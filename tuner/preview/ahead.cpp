@@ -1,7 +1,6 @@
 #include "tuner/preview/ahead.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,9 +13,6 @@
 namespace nocturne::tuner {
 namespace {
 
-// As `tune` does it: cli/measuring/machine_measuring.cpp, noise_settling.cpp and preflight.cpp decide by the same.
-constexpr double kFiguresSeconds = 20, kNoiseSeconds = 180;
-
 std::optional<double> seconds_until(const Budget& budget, std::chrono::system_clock::time_point now) {
   if (!budget.until) return std::nullopt;
   return std::chrono::duration<double>(next_occurrence(*budget.until, now) - now).count();
@@ -26,13 +22,14 @@ bool is_timed(const Budget& budget) {
   return budget.wall || budget.until;
 }
 
-/// A campaign of minutes is watched anyway.
 bool is_long(const Ahead& ahead) {
-  const auto seconds = ahead.forecast.budget_seconds ? ahead.forecast.budget_seconds : ahead.forecast.seconds;
-  return !seconds || *seconds > std::chrono::duration<double>(kWatched).count();
+  return !ahead.length || *ahead.length > kWatched;
 }
 
-/// Distinct values of environment and build parameters among what is tried first, for a sentence.
+double in_seconds(std::chrono::seconds time) {
+  return static_cast<double>(time.count());
+}
+
 PlannedStep installation(const Ahead& ahead) {
   const EnvironmentsAhead& environments = ahead.environments;
   return {.what = "install",
@@ -68,7 +65,8 @@ Ahead look_ahead(const CampaignSpec& spec, const Frameworks& frameworks, const d
   Ahead ahead{.survey = survey(spec.space, spec.facts),
               .costs = costs_of(spec, store, estimate),
               .environments = environments_ahead(spec, frameworks),
-              .forecast = {}};
+              .forecast = {},
+              .length = planned_length(spec, store, now)};
   ahead.costs.install_seconds = ahead.environments.seconds;
   ahead.costs.environments =
       static_cast<std::int64_t>(ahead.environments.installed.size() + ahead.environments.to_install.size());
@@ -95,9 +93,9 @@ std::vector<PlannedStep> plan_of(const CampaignSpec& spec, const Ahead& ahead, c
   if (known.complete) return steps;
   const bool ours = spec.worker.own.empty() && spec.worker.command.empty();
   if (ours && !known.figures_known && is_long(ahead))
-    steps.push_back({"machine", "what this machine could do at best", kFiguresSeconds});
+    steps.push_back({"machine", "what this machine could do at best", in_seconds(kFiguresTime)});
   if (spec.worker.own.empty() && !known.noise_known && is_long(ahead) && is_timed(spec.budget))
-    steps.push_back({"noise", "how far equal runs differ here, the default against itself", kNoiseSeconds});
+    steps.push_back({"noise", "how far equal runs differ here, the default against itself", in_seconds(kNoiseTime)});
   if (!ahead.environments.to_install.empty()) steps.push_back(installation(ahead));
   const bool begins = known.finished == 0 && known.pending == 0;
   if (begins && is_long(ahead)) {

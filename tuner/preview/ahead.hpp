@@ -22,6 +22,7 @@ struct Ahead {
   Costs costs;
   EnvironmentsAhead environments;
   Forecast forecast;
+  std::optional<std::chrono::nanoseconds> length;  ///< planned_length()
 };
 
 /// `store`: what was measured before; null: nothing.

@@ -151,7 +151,7 @@ Forecast forecast(const CampaignSpec& spec, const Survey& survey, const Costs& c
   return result;
 }
 
-std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store& store,
+std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store* store,
                                                        std::chrono::system_clock::time_point now) {
   using Length = std::optional<std::chrono::nanoseconds>;
   Length length;
@@ -160,7 +160,7 @@ std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec,
     const std::chrono::nanoseconds left = next_occurrence(*spec.budget.until, now) - now;
     length = length ? std::min(*length, left) : left;
   }
-  const auto costs = costs_of(spec, &store);
+  const auto costs = costs_of(spec, store);
   if (length && costs.trials == 0) return length;  // a mere assumption does not shorten what the budget allows
   const space::Size size = spec.space.count();
   double trials = size.kind == space::Size::Kind::Infinite ? HUGE_VAL : size.approximate;

@@ -52,8 +52,14 @@ struct Forecast {
 /// A campaign above this ends when nobody looks any more.
 inline constexpr std::chrono::minutes kWatched{30};
 
+/// What a long campaign measures first where it is not known: what the machine could do at best (the disk included),
+/// and its noise, for so long at most.
+inline constexpr std::chrono::seconds kFiguresTime{20};
+inline constexpr std::chrono::minutes kNoiseTime{3};
+
 /// What its budget of time allows; without one a forecast from its trials, each build counted once. Empty: without end.
-[[nodiscard]] std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store& store,
+/// `store`: what was measured before; null: nothing.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> planned_length(const CampaignSpec& spec, const db::Store* store,
                                                                      std::chrono::system_clock::time_point now);
 
 }  // namespace nocturne::tuner

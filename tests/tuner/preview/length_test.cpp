@@ -26,7 +26,7 @@ TEST_CASE("a campaign lasts as long as its budget of time, or as its trials are 
   const db::Store empty = cli.open();
   const auto now = std::chrono::system_clock::now();
   const auto length = [&](const db::Store& store, const tuner::CampaignSpec& spec) {
-    return tuner::planned_length(spec, store, now);
+    return tuner::planned_length(spec, &store, now);
   };
   CHECK(length(empty, with_budget(R"({"wall": "8h"})")) == 8h);  // nothing measured: an assumption does not shorten it
   CHECK(length(empty, with_budget(R"({"trials": 4})")).value() < 5min);

@@ -16,14 +16,12 @@
 namespace nocturne::cli {
 namespace {
 
-constexpr double kSecondsBeforeCampaign = 20;  // the disk included
-
 void say_of_machine(const Context& context, const std::string& sentence) {
   *context.err << sentence << '\n' << std::flush;
 }
 
 bool will_be_long(const tuner::CampaignSpec& spec, const db::Store& store) {
-  const auto length = tuner::planned_length(spec, store, std::chrono::system_clock::now());
+  const auto length = tuner::planned_length(spec, &store, std::chrono::system_clock::now());
   return !length || *length > tuner::kWatched;
 }
 
@@ -97,7 +95,8 @@ void know_machine(const MachineMeasuringOptions& options, const Context& context
   const auto known = store.machine_figures(tuner::figures_key(measure::fingerprint_of(machine)));
   bool has_figures = known.has_value();
   if (options.measure || (!has_figures && will_be_long(spec, store))) {
-    const auto measured = measure_this_machine(context, store, machine, kSecondsBeforeCampaign, context.runs_folder());
+    const auto measured = measure_this_machine(
+        context, store, machine, std::chrono::duration<double>(tuner::kFiguresTime).count(), context.runs_folder());
     if (!measured) {
       say_of_machine(context, "What this machine could do at best stays unknown: " + measured.error());
       return;

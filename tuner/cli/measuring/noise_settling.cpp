@@ -20,7 +20,6 @@ namespace {
 
 using Length = std::optional<std::chrono::nanoseconds>;
 
-constexpr std::chrono::minutes kNoiseTime{3};
 /// For fast workers: a standard deviation from so many pairs is known to a sixth.
 constexpr int kMostRounds = 20;
 
@@ -57,7 +56,7 @@ void measure_noise_first(MeasurementContext& measuring, tuner::CampaignSpec& spe
                                            .executor = executor,
                                            .clock = measuring.clock(),
                                            .interruption = measuring.interruption(),
-                                           .time = kNoiseTime,
+                                           .time = tuner::kNoiseTime,
                                            .cpus = executor.cpus(),
                                            .most_rounds = kMostRounds,
                                            .waiting = [&context](const measure::SlotHolder& holder) {
@@ -100,7 +99,7 @@ void settle_noise(MeasurementContext& measuring, tuner::CampaignSpec& spec, tune
   const db::Store& store = measuring.store();
   const auto known = tuner::known_noise(store, spec, measuring.fingerprint());
   if (!known.set_aside.empty()) say_noise(context, known.set_aside);
-  const auto length = tuner::planned_length(spec, store, measuring.clock().wall());
+  const auto length = tuner::planned_length(spec, &store, measuring.clock().wall());
   const auto begun = choice.fresh ? std::nullopt : begun_campaign(store, spec);
   if (begun) {
     tuner::keep_plan(begun->spec, spec);

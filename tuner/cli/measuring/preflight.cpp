@@ -55,7 +55,7 @@ PreflightChoice choose_preflight(const PreflightOptions& options, const tuner::C
                                  const db::Store& store) {
   if (options.only) return PreflightChoice{.preflight = tuner::PreflightMode::Only};
   if (options.none) return PreflightChoice{};
-  const auto length = tuner::planned_length(spec, store, std::chrono::system_clock::now());
+  const auto length = tuner::planned_length(spec, &store, std::chrono::system_clock::now());
   if (length && *length <= tuner::kWatched) return PreflightChoice{};
   PreflightChoice choice{.preflight = tuner::PreflightMode::First};
   if (length) choice.limit = *length / 10;

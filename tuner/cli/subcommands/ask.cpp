@@ -49,11 +49,16 @@ std::expected<json, std::string> reply_to(tuner::AskTell& search, const json& re
   return std::unexpected(R"(a line is {"ask": COUNT}, {"tell": ANSWER} or {"standing": true})");
 }
 
+void say_notes(tuner::AskTell& search, const Context& context) {
+  for (const std::string& note : search.take_notes()) *context.err << "Note: " << note << '\n';
+}
+
 /// Who speaks this waits for each reply: it is flushed.
 ExitCode converse(tuner::AskTell& search, const Context& context) {
   for (std::string line; context.in != nullptr && std::getline(*context.in, line);) {
     const json request = json::parse(line, nullptr, false);
     auto reply = request.is_discarded() ? std::unexpected("this is not JSON: " + line) : reply_to(search, request);
+    say_notes(search, context);
     print_line(context, reply ? *std::move(reply) : json{{"error", reply.error()}});
     context.verbatim().flush();
     context.out->flush();
@@ -95,7 +100,7 @@ ExitCode run(const AskOptions& options, Context& context) {
   const auto search = open_search(context, options.folder, options.space);
   if (options.lines) return converse(*search, context);
   const auto asked = search->ask(static_cast<std::size_t>(options.count));
-  for (const std::string& note : search->notes()) *context.err << "Note: " << note << '\n';
+  say_notes(*search, context);
   if (context.json) {
     print_json(context, "ask",
                {{"folder", options.folder},

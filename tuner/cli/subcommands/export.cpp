@@ -40,15 +40,10 @@ struct ExportOptions {
 };
 
 std::string check_format(const std::string& word) {
+  if (deploy::find_exporter(word) != nullptr || tuner::find_trial_format(word) != nullptr) return "";
   std::vector<std::string> names;
-  for (const deploy::Exporter& exporter : deploy::exporters()) {
-    names.emplace_back(exporter.name);
-    if (exporter.name == word) return "";
-  }
-  for (const tuner::TrialFormat& format : tuner::trial_formats()) {
-    names.emplace_back(format.name);
-    if (format.name == word) return "";
-  }
+  for (const deploy::Exporter& exporter : deploy::exporters()) names.emplace_back(exporter.name);
+  for (const tuner::TrialFormat& format : tuner::trial_formats()) names.emplace_back(format.name);
   return fmt::format("no format is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
                      fmt::join(names, ", "));
 }
@@ -59,6 +54,14 @@ const deploy::Exporter* chosen_format(const ExportOptions& options) {
   for (const deploy::Exporter& exporter : deploy::exporters())
     if (options.output.ends_with("." + std::string(exporter.extension))) return &exporter;
   return options.output.empty() ? nullptr : deploy::find_exporter("json");
+}
+
+ExitCode print_written(const Context& context, std::string_view format, const std::filesystem::path& file) {
+  if (context.json)
+    print_json(context, "export", nlohmann::json::object({{std::string(format), file.string()}}));
+  else
+    context.verbatim() << file.string() << '\n';
+  return ExitCode::Ok;
 }
 
 ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, const deploy::Profile& profile) {
@@ -110,11 +113,7 @@ ExitCode export_trials(const ExportOptions& options, const Context& context, con
   }
   const auto file = std::filesystem::absolute(options.output).lexically_normal();
   value_or_refuse(context, ExitCode::Unavailable, space::write_file(file, text));
-  if (context.json)
-    print_json(context, "export", nlohmann::json::object({{std::string(format.name), file.string()}}));
-  else
-    context.verbatim() << file.string() << '\n';
-  return ExitCode::Ok;
+  return print_written(context, format.name, file);
 }
 
 void setup(CLI::App& subcommand, ExportOptions& options) {
@@ -189,11 +188,7 @@ ExitCode run(const ExportOptions& options, Context& context) {
           : std::filesystem::absolute(options.output).lexically_normal();
   if (const auto done = space::write_file(file, format->text(*profile), format->executable); !done)
     return complain(context, ExitCode::Unavailable, done.error());
-  if (context.json)
-    print_json(context, "export", nlohmann::json::object({{std::string(format->name), file.string()}}));
-  else
-    context.verbatim() << file.string() << '\n';
-  return ExitCode::Ok;
+  return print_written(context, format->name, file);
 }
 
 }  // namespace

@@ -41,24 +41,36 @@ struct ImportedRow {
   bool native = false;
 };
 
-std::string file_name_of(const std::string& path) {
-  return fs::path(path).filename().string();
-}
-
 std::string said_of(const db::ImportedCampaign& campaign, const char* key) {
   return campaign.record.spec.at(tuner::kStoredMachine).at("imported").value(key, "");
 }
 
-/// Recorded spaces of all files that are no database of ours. Throws Refusal.
-std::vector<search::replay::RecordedSpace> recorded_spaces(const ImportOptions& options, const Context& context) {
-  std::vector<search::replay::RecordedSpace> spaces;
-  std::vector<fs::path> files;
-  for (const std::string& file : options.files)
+/// The files that were named, by what they are.
+struct FilesByKind {
+  std::vector<std::string> databases;  ///< of ours
+  std::vector<std::string> storages;   ///< of Optuna's
+  std::vector<fs::path> recorded;      ///< the others, in their order: a T1 problem's results come after it
+};
+
+FilesByKind files_by_kind(const std::vector<std::string>& files) {
+  FilesByKind kinds;
+  for (const std::string& file : files)
     if (tuner::holds_studies(file))
-      spaces.push_back(value_or_refuse(context, ExitCode::Usage, tuner::recorded_study(file, options.study)));
-    else if (!tuner::is_database(file))
-      files.emplace_back(file);
-  auto loaded = value_or_refuse(context, ExitCode::Usage, search::replay::load(files));
+      kinds.storages.push_back(file);
+    else if (tuner::is_database(file))
+      kinds.databases.push_back(file);
+    else
+      kinds.recorded.emplace_back(file);
+  return kinds;
+}
+
+/// Throws Refusal.
+std::vector<search::replay::RecordedSpace> recorded_spaces(const FilesByKind& files, const std::string& study,
+                                                           const Context& context) {
+  std::vector<search::replay::RecordedSpace> spaces;
+  for (const std::string& file : files.storages)
+    spaces.push_back(value_or_refuse(context, ExitCode::Usage, tuner::recorded_study(file, study)));
+  auto loaded = value_or_refuse(context, ExitCode::Usage, search::replay::load(files.recorded));
   std::ranges::move(loaded, std::back_inserter(spaces));
   for (const auto& each : spaces)
     for (const std::string& note : each.notes()) *context.err << fmt::format("{}: {}\n", each.name(), note);
@@ -66,24 +78,24 @@ std::vector<search::replay::RecordedSpace> recorded_spaces(const ImportOptions& 
 }
 
 std::vector<db::ImportedCampaign> campaigns_of(const ImportOptions& options, const Context& context) {
+  const FilesByKind files = files_by_kind(options.files);
   std::vector<db::ImportedCampaign> all;
-  for (const std::string& file : options.files) {
-    if (!tuner::is_database(file) || tuner::holds_studies(file)) continue;
+  for (const std::string& file : files.databases) {
     const auto store = db::Store::open(file, db::Mode::ReadOnly);
-    auto found = tuner::campaigns_to_import(store, file_name_of(file));
+    auto found = tuner::campaigns_to_import(store, fs::path(file).filename().string());
     if (found.empty())
       refuse(context, ExitCode::NotFound, fmt::format("{}: no campaign in it is finished and has a good trial", file));
     std::ranges::move(found, std::back_inserter(all));
   }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  for (const auto& each : recorded_spaces(options, context))
-    all.push_back(tuner::campaign_of(each, file_name_of(options.files.front()), now_ns));
+  for (const auto& each : recorded_spaces(files, options.study, context))
+    all.push_back(tuner::campaign_of(each, now_ns));
   return all;
 }
 
 ExitCode save_spaces(const ImportOptions& options, const Context& context) {
-  const auto spaces = recorded_spaces(options, context);
+  const auto spaces = recorded_spaces(files_by_kind(options.files), options.study, context);
   if (spaces.empty())
     refuse(context, ExitCode::Usage, "a database of ours is written as spaces by 'nocturne replay FILE --save FOLDER'");
   for (const auto& each : spaces) {
@@ -145,10 +157,11 @@ ExitCode run(const ImportOptions& options, Context& context) {
   if (!options.space_folder.empty()) return save_spaces(options, context);
   auto campaigns = campaigns_of(options, context);
   auto store = db::Store::open(context.database(), db::Mode::ReadWrite, store_options(context));
+  const auto own = store.list_campaigns();
   std::vector<ImportedRow> rows;
   for (db::ImportedCampaign& each : campaigns) {
     ImportedRow row{.campaign = std::move(each)};
-    row.native = tuner::is_native(store, row.campaign);
+    row.native = tuner::is_native(own, row.campaign);
     if (!row.native) row.count = store.import_campaign(row.campaign);
     rows.push_back(std::move(row));
   }

@@ -42,10 +42,7 @@ using nlohmann::json;
 /// Everything that is printed, in either form.
 struct Preview {
   const tuner::CampaignSpec& spec;
-  const tuner::Survey& survey;
-  const tuner::Costs& costs;
-  const tuner::EnvironmentsAhead& environments;
-  const tuner::Forecast& forecast;
+  const tuner::Ahead& ahead;
   std::vector<space::Configuration> configurations;
 };
 
@@ -94,10 +91,10 @@ void print_parameters(const Preview& preview, const Context& context) {
 }
 
 void print_constraints(const Preview& preview, const Context& context) {
-  if (preview.survey.constraints.empty()) return;
+  if (preview.ahead.survey.constraints.empty()) return;
   *context.out << '\n';
   Table table({{"forbids", Align::Right}, {"unless", Align::Left, Fit::Wraps}, {"because", Align::Left, Fit::Wraps}});
-  for (const tuner::ConstraintEffect& effect : preview.survey.constraints) {
+  for (const tuner::ConstraintEffect& effect : preview.ahead.survey.constraints) {
     const bool idle = effect.removed && *effect.removed == space::Count(0);
     table.add({Cell(effect.removed ? effect.removed->to_text() : "not counted", idle ? Style::Faint : Style::Plain),
                effect.constraint.require, effect.constraint.because});
@@ -115,7 +112,7 @@ std::string basis(double seconds, std::int64_t count, std::string_view thing, bo
 }
 
 void print_environments(const Preview& preview, const Context& context) {
-  const tuner::EnvironmentsAhead& ahead = preview.environments;
+  const tuner::EnvironmentsAhead& ahead = preview.ahead.environments;
   if (ahead.empty()) return;
   std::ostream& out = *context.out;
   out << fmt::format("\nInstall    {} of {} environments", ahead.to_install.size(),
@@ -129,12 +126,13 @@ void print_environments(const Preview& preview, const Context& context) {
 }
 
 void print_forecast(const Preview& preview, const Context& context) {
-  const tuner::Forecast& forecast = preview.forecast;
+  const tuner::Forecast& forecast = preview.ahead.forecast;
   std::ostream& out = *context.out;
-  out << fmt::format(
-      "\nForecast   {}; {}; {} for measuring the best and the default again\n",
-      basis(preview.costs.trial_seconds, preview.costs.trials, "trial", preview.costs.step_seconds.has_value()),
-      basis(preview.costs.build_seconds, preview.costs.builds, "build"), seconds_text(preview.costs.finals_seconds));
+  out << fmt::format("\nForecast   {}; {}; {} for measuring the best and the default again\n",
+                     basis(preview.ahead.costs.trial_seconds, preview.ahead.costs.trials, "trial",
+                           preview.ahead.costs.step_seconds.has_value()),
+                     basis(preview.ahead.costs.build_seconds, preview.ahead.costs.builds, "build"),
+                     seconds_text(preview.ahead.costs.finals_seconds));
   if (forecast.everything_seconds)
     out << fmt::format("           all configurations: {}\n", seconds_text(*forecast.everything_seconds));
   if (forecast.budget_seconds) {
@@ -153,10 +151,10 @@ void print_text(const Preview& preview, const Context& context) {
   const tuner::CampaignSpec& spec = preview.spec;
   out << coloured(spec.name, Style::Strong, context.colour_out());
   if (!spec.description.empty()) out << ": " << one_line(spec.description);
-  out << fmt::format("\n{} configurations are valid, of {} combinations; {}{} {}\n\n", preview.survey.valid.to_text(),
-                     preview.survey.combinations.to_text(), preview.survey.builds.at_most ? "at most " : "",
-                     preview.survey.builds.size.to_text(),
-                     preview.survey.builds.size.approximate == 1 ? "build" : "different builds");
+  out << fmt::format("\n{} configurations are valid, of {} combinations; {}{} {}\n\n",
+                     preview.ahead.survey.valid.to_text(), preview.ahead.survey.combinations.to_text(),
+                     preview.ahead.survey.builds.at_most ? "at most " : "", preview.ahead.survey.builds.size.to_text(),
+                     preview.ahead.survey.builds.size.approximate == 1 ? "build" : "different builds");
   print_parameters(preview, context);
   print_constraints(preview, context);
   print_environments(preview, context);
@@ -186,32 +184,32 @@ json preview_json(const Preview& preview) {
   json document = {{"campaign", preview.spec.name},
                    {"file", preview.spec.file.string()},
                    {"identity", preview.spec.identity()},
-                   {"combinations", size_json(preview.survey.combinations)},
-                   {"valid", size_json(preview.survey.valid)},
-                   {"builds", size_json(preview.survey.builds.size)},
+                   {"combinations", size_json(preview.ahead.survey.combinations)},
+                   {"valid", size_json(preview.ahead.survey.valid)},
+                   {"builds", size_json(preview.ahead.survey.builds.size)},
                    {"parameters", preview.spec.space.to_json()["parameters"]},
-                   {"constraints", json_list(preview.survey.constraints, constraint)},
+                   {"constraints", json_list(preview.ahead.survey.constraints, constraint)},
                    {"default", preview.spec.space.default_configuration().to_json()}};
-  document["builds"]["at_most"] = preview.survey.builds.at_most;
-  document["forecast"] = {{"trial_seconds", preview.costs.trial_seconds},
-                          {"trials_measured", preview.costs.trials},
-                          {"estimated_step_seconds", or_null(preview.costs.step_seconds)},
-                          {"build_seconds", preview.costs.build_seconds},
-                          {"builds_measured", preview.costs.builds},
-                          {"finals_seconds", preview.costs.finals_seconds},
-                          {"everything_seconds", or_null(preview.forecast.everything_seconds)},
-                          {"budget_seconds", or_null(preview.forecast.budget_seconds)},
-                          {"trials", or_null(preview.forecast.trials)},
-                          {"seconds", or_null(preview.forecast.seconds)}};
+  document["builds"]["at_most"] = preview.ahead.survey.builds.at_most;
+  document["forecast"] = {{"trial_seconds", preview.ahead.costs.trial_seconds},
+                          {"trials_measured", preview.ahead.costs.trials},
+                          {"estimated_step_seconds", or_null(preview.ahead.costs.step_seconds)},
+                          {"build_seconds", preview.ahead.costs.build_seconds},
+                          {"builds_measured", preview.ahead.costs.builds},
+                          {"finals_seconds", preview.ahead.costs.finals_seconds},
+                          {"everything_seconds", or_null(preview.ahead.forecast.everything_seconds)},
+                          {"budget_seconds", or_null(preview.ahead.forecast.budget_seconds)},
+                          {"trials", or_null(preview.ahead.forecast.trials)},
+                          {"seconds", or_null(preview.ahead.forecast.seconds)}};
   const auto unavailable = [](const tuner::UnavailableFramework& framework) -> json {
     return {{"framework", framework.name}, {"reason", framework.reason}};
   };
-  document["environments"] = {{"installed", preview.environments.installed},
-                              {"to_install", preview.environments.to_install},
-                              {"download_bytes", preview.environments.download_bytes},
-                              {"disk_bytes", preview.environments.disk_bytes},
-                              {"seconds", preview.environments.seconds},
-                              {"limit", preview.environments.limit},
+  document["environments"] = {{"installed", preview.ahead.environments.installed},
+                              {"to_install", preview.ahead.environments.to_install},
+                              {"download_bytes", preview.ahead.environments.download_bytes},
+                              {"disk_bytes", preview.ahead.environments.disk_bytes},
+                              {"seconds", preview.ahead.environments.seconds},
+                              {"limit", preview.ahead.environments.limit},
                               {"unavailable", json_list(preview.spec.unavailable, unavailable)}};
   document["configurations"] =
       json_list(preview.configurations, [](const space::Configuration& each) { return each.to_json(); });
@@ -255,9 +253,7 @@ ExitCode run(const SpaceOptions& options, Context& context) {
   const auto store = open_known_database(context);
   const auto ahead = tuner::look_ahead(*spec, *frameworks, store ? &*store : nullptr, measure::fingerprint_of(machine),
                                        std::chrono::system_clock::now());
-  const Preview preview{*spec,          ahead.survey,
-                        ahead.costs,    ahead.environments,
-                        ahead.forecast, chosen_configurations(options, spec->space)};
+  const Preview preview{*spec, ahead, chosen_configurations(options, spec->space)};
   if (context.json)
     print_json(context, "space", preview_json(preview));
   else
