@@ -10,48 +10,64 @@
 namespace nocturne::test {
 namespace {
 
-constexpr const char* kRecord = NOCTURNE_SOURCE_DIR "/tests/tuner/campaign/equal_configurations.json";
-
-struct Record {
-  std::vector<double> ratio, level;
-};
-
-const Record& record() {
-  static const Record kRead = [] {
-    const auto text = space::read_file(kRecord);
-    if (!text) throw std::runtime_error(std::string(kRecord) + " cannot be read");
-    const nlohmann::json document = nlohmann::json::parse(*text);
-    return Record{.ratio = document.at("ratio"), .level = document.at("level")};
-  }();
-  return kRead;
+NoiseRecord read_record(const std::string& name) {
+  const std::string path = NOCTURNE_SOURCE_DIR "/tests/tuner/campaign/" + name;
+  const auto text = space::read_file(path);
+  if (!text) throw std::runtime_error(path + " cannot be read");
+  const nlohmann::json document = nlohmann::json::parse(*text);
+  NoiseRecord record{.ratio = document.at("ratio"), .level = document.at("level")};
+  double sum = 0, squares = 0;
+  for (const double each : record.level) sum += each;
+  const auto count = static_cast<double>(record.level.size());
+  for (const double each : record.level) squares += (each - sum / count) * (each - sum / count);
+  record.level_sd = std::sqrt(squares / (count - 1));
+  return record;
 }
+
+// Of the formula: sd of a process beside its drift, of a pair, of a step of the drift, and what the drift keeps.
+constexpr double kProcessSd = 0.05, kPairSd = 0.03, kDriftStep = 0.02, kDriftKept = 0.95;
 
 }  // namespace
 
+const NoiseRecord& native_worker_record() {
+  static const NoiseRecord kRead = read_record("equal_configurations.json");
+  return kRead;
+}
+
+const NoiseRecord& scripts_record() {
+  static const NoiseRecord kRead = read_record("equal_scripts.json");
+  return kRead;
+}
+
 double FormulaNoise::alone() {
-  return 0.05 * student_(random_) / std::sqrt(2.0) + drift();
+  return kProcessSd * student_(random_) / std::sqrt(2.0) + drift();
 }
 
 double FormulaNoise::pair() {
-  return 0.03 * student_(random_) / std::sqrt(2.0);
+  return kPairSd * student_(random_) / std::sqrt(2.0);
 }
 
 double FormulaNoise::drift() {
-  drift_ = 0.95 * drift_ + 0.02 * normal_(random_);
+  drift_ = kDriftKept * drift_ + kDriftStep * normal_(random_);
   return drift_;
 }
 
-RecordedNoise::RecordedNoise(std::uint64_t seed)
-    : random_(seed), next_process_(random_() % record().level.size()), next_pair_(random_() % record().ratio.size()) {}
+double FormulaNoise::process_sd() const {
+  return std::hypot(kProcessSd, kDriftStep / std::sqrt(1 - kDriftKept * kDriftKept));
+}
+
+RecordedNoise::RecordedNoise(std::uint64_t seed, const NoiseRecord& record)
+    : record_(record),
+      random_(seed),
+      next_process_(random_() % record.level.size()),
+      next_pair_(random_() % record.ratio.size()) {}
 
 double RecordedNoise::alone() {
-  const std::vector<double>& level = record().level;
-  return level[next_process_++ % level.size()];
+  return record_.level[next_process_++ % record_.level.size()];
 }
 
 double RecordedNoise::pair() {
-  const std::vector<double>& ratio = record().ratio;
-  const double measured = ratio[next_pair_++ % ratio.size()];
+  const double measured = record_.ratio[next_pair_++ % record_.ratio.size()];
   return random_() % 2 == 0 ? measured : -measured;
 }
 

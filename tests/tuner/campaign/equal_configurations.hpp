@@ -1,7 +1,9 @@
 #pragma once
 
-/// What equal configurations measure, drawn again: their spread between processes and that of pairs. Two sources: a
-/// formula, and 320 pairs of a real machine (equal_configurations.json), whose tails are heavier and which drift.
+/// What equal configurations measure, drawn again: their spread between processes and that of pairs. Three sources: a
+/// formula, and two records of a real machine, whose tails are heavier and which drift: 320 pairs of the native worker
+/// (equal_configurations.json), and the trials and pairs of campaigns over scripts of PyTorch, made when the way of a
+/// campaign was fixed (equal_scripts.json).
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,8 @@ class EqualConfigurations {
   virtual double alone() = 0;
   /// ln(T_a / T_b) of a pair that is alive together.
   virtual double pair() = 0;
+  /// sd of alone(): what `nocturne noise` would say.
+  [[nodiscard]] virtual double process_sd() const = 0;
 };
 
 /// Student's t with four degrees of freedom; processes drift besides.
@@ -27,6 +31,7 @@ class FormulaNoise final : public EqualConfigurations {
   explicit FormulaNoise(std::uint64_t seed) : random_(seed) {}
   double alone() override;
   double pair() override;
+  [[nodiscard]] double process_sd() const override;
 
  private:
   double drift();
@@ -36,16 +41,27 @@ class FormulaNoise final : public EqualConfigurations {
   double drift_ = 0;
 };
 
+/// ln of what equal configurations measured, in the order in which it was: ratios of pairs, and processes alone over
+/// the median of all.
+struct NoiseRecord {
+  std::vector<double> ratio, level;
+  double level_sd = 0;
+};
+/// Throw std::runtime_error where they cannot be read.
+[[nodiscard]] const NoiseRecord& native_worker_record();
+[[nodiscard]] const NoiseRecord& scripts_record();
+
 /// Stretches of what was measured, each from a random place on, in their order: what drifted there drifts here. Which
 /// side of a pair is called the first is drawn, for they are equal.
 class RecordedNoise final : public EqualConfigurations {
  public:
-  /// Throws std::runtime_error where the record cannot be read.
-  explicit RecordedNoise(std::uint64_t seed);
+  explicit RecordedNoise(std::uint64_t seed, const NoiseRecord& record = native_worker_record());
   double alone() override;
   double pair() override;
+  [[nodiscard]] double process_sd() const override { return record_.level_sd; }
 
  private:
+  const NoiseRecord& record_;
   std::mt19937_64 random_;
   std::size_t next_process_ = 0, next_pair_ = 0;
 };

@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::size_t kSwitches = 7;
 constexpr double kWithinProcess = 0.01;  // relative error of one process's steady step, by the scatter of its steps
-constexpr double kRecordedProcessSd =
-    0.13;  // sd of `level` in equal_configurations.json: what `nocturne noise` would say
 
 space::Space space_of(const std::string& parameters) {
   auto spec = tuner::parse_campaign(R"({"campaign": "simulated", "workload": {"network": "mnist_cnn"},
@@ -96,7 +94,7 @@ db::StoredTrial trial_of(std::size_t number, space::Configuration configuration,
 std::size_t choose(const SimulatedCampaign& campaign, const std::vector<db::StoredTrial>& trials,
                    const std::vector<double>& truths, EqualConfigurations& noise, SimulatedVerdict& simulated) {
   const tuner::VerifySettings verify;
-  const auto beliefs = tuner::believed_times(space_of(campaign), trials, kRecordedProcessSd);
+  const auto beliefs = tuner::believed_times(space_of(campaign), trials, noise.process_sd());
   const auto finalists = tuner::choose_finalists(trials, beliefs, static_cast<std::size_t>(verify.finalists));
   if (finalists.size() < 2) return finalists.front().trial;
   auto race = tuner::race_between(finalists, verify.margin_percent, verify.selection_pairs, campaign.seed);
