@@ -5,7 +5,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tuner" / "python"))
 import nocturne
 
 SPACE = [{"name": "x", "range": [0, 30]}, {"name": "y", "range": [0, 30]}, {"name": "kind", "values": ["a", "b"]}]

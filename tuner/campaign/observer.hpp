@@ -111,6 +111,7 @@ class CompositeObserver final : public Observer {
   void finished(const space::Trial& trial, bool reused, const Progress& progress) override {
     tell(&Observer::finished, trial, reused, progress);
   }
+  void search_ended(const std::string& sentence) override { tell(&Observer::search_ended, sentence); }
   void choosing(std::int64_t finalists) override { tell(&Observer::choosing, finalists); }
   void chosen(const space::Trial& winner) override { tell(&Observer::chosen, winner); }
   void simplifying(std::size_t changes, std::size_t fewer) override { tell(&Observer::simplifying, changes, fewer); }

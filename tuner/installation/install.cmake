@@ -38,12 +38,13 @@ if(NOCTURNE_PORTABLE)
 endif()
 
 set(not_installed PATTERN "CMakeLists.txt" EXCLUDE PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
-foreach(folder kernels python measure/protocol measure/environment/recipes measure/environment/fix_ups measure/container/images examples
+foreach(folder kernels measure/protocol measure/environment/recipes measure/environment/fix_ups measure/container/images examples
     tuner/registry/infrastructures tuner/registry/fragments tuner/registry/images)
   get_filename_component(parent ${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/nocturne/${parent} USE_SOURCE_PERMISSIONS ${not_installed})
 endforeach()
 
+install(DIRECTORY tuner/python DESTINATION ${CMAKE_INSTALL_DATADIR}/nocturne ${not_installed})
 install(FILES README.md CHANGELOG.md LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${NOCTURNE_CHART_JS_LICENCE} DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME chart.js.copyright)  # it is in the program
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
