@@ -27,6 +27,7 @@ const std::vector<Subcommand>& subcommands() {
       {start, "doctor", "What this machine can run, what it cannot, and why", add_doctor},
       {start, "init", "A commented campaign file for this machine", add_init},
       {start, "space", "Size of a campaign's space, and how long it will take", add_space},
+      {start, "predict", "The best to be expected, from what was measured elsewhere", add_predict},
       {start, "tune", "Start or continue a campaign, or tune your own command", add_tune},
       {look, "status", "What a campaign is doing now, from another terminal", add_status},
       {look, "best", "The best configuration and how sure that is", add_best},

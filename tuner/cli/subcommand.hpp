@@ -60,6 +60,7 @@ template <typename Options>
 [[nodiscard]] SubcommandAction add_model(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_noise(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_pareto(CLI::App& subcommand);
+[[nodiscard]] SubcommandAction add_predict(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_replay(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_report(CLI::App& subcommand);
 [[nodiscard]] SubcommandAction add_request(CLI::App& subcommand);
