@@ -159,6 +159,8 @@ def levers_of(framework):
 
 
 class Scripts(unittest.TestCase):
+    known = {}  # by script: as it is
+
     def subjects(self):
         for script in ALL:
             if script.long == LONG:
@@ -190,20 +192,28 @@ class Scripts(unittest.TestCase):
         self.assertEqual(sorted(named), levers_of(report["framework"]))
         self.assertEqual([each for each in report["refused"] if not each["reason"] or "could not be judged" in each["reason"]], [])
 
-    def check_nothing_changes(self, script, run, untimed=True, **variables):
-        with Run(script, module=False, **variables) as plain:
-            self.assertEqual(plain.returned, 0, plain.complained)
-            if untimed:
-                self.assertEqual(run.untimed(), plain.untimed())
-            else:
-                self.assertEqual(run.printed, plain.printed)
-                self.assertIn("own clock:", run.printed)
-            self.assertEqual(run.returned, plain.returned)
-            if script.needs == ("torch",):  # the others complain with the time of day and their process
-                self.assertEqual(run.complained, plain.complained)
-            self.assertEqual({name: len(text) for name, text in run.files.items()},
-                             {name: len(text) for name, text in plain.files.items()})
-            self.assertEqual([name for name in plain.files if run.files[name] != plain.files[name]], [])
+    @classmethod
+    def plain(cls, script):
+        """The script without the module, by the fake clock; run once."""
+        if script not in cls.known:
+            cls.known[script] = Run(script, module=False, fake_clock=True)
+            cls.addClassCleanup(shutil.rmtree, cls.known[script].home)
+        return cls.known[script]
+
+    def check_nothing_changes(self, script, run, untimed=True):
+        plain = self.plain(script)
+        self.assertEqual(plain.returned, 0, plain.complained)
+        if untimed:
+            self.assertEqual(run.untimed(), plain.untimed())
+        else:
+            self.assertEqual(run.printed, plain.printed)
+            self.assertIn("own clock:", run.printed)
+        self.assertEqual(run.returned, plain.returned)
+        if script.needs == ("torch",):  # the others complain with the time of day and their process
+            self.assertEqual(run.complained, plain.complained)
+        self.assertEqual({name: len(text) for name, text in run.files.items()},
+                         {name: len(text) for name, text in plain.files.items()})
+        self.assertEqual([name for name in plain.files if run.files[name] != plain.files[name]], [])
 
     def test_steps_are_seen_as_the_script_counts_them_and_nothing_else_changes(self):
         for script in self.subjects():
@@ -220,7 +230,7 @@ class Scripts(unittest.TestCase):
     def test_as_applied_without_a_lever_nothing_changes_not_even_times(self):
         for script in self.subjects():
             with self.subTest(str(script)), Run(script, timed=False, fake_clock=True, **WITHOUT_LEVERS) as run:
-                self.check_nothing_changes(script, run, untimed=False, fake_clock=True)
+                self.check_nothing_changes(script, run, untimed=False)
 
     def test_each_lever_is_applied_or_refused_with_a_reason(self):
         for script in ALL if LONG else SMALL:
