@@ -25,7 +25,7 @@ namespace {
 
 using search::transfer::Expectation;
 using search::transfer::Measurement;
-using search::transfer::Place;
+using Where = search::transfer::Place;
 using search::transfer::SharedEffects;
 
 constexpr std::array<std::string_view, 4> kEvidence{"pairs", "trials", "machine", "workload"};
@@ -45,7 +45,7 @@ std::string workload_word(const nlohmann::json& document) {
 /// A campaign that says something of this space.
 struct Past {
   db::CampaignSummary campaign{};
-  Place place{};
+  Where place{};
   std::string host{};
   std::vector<search::history::PastTrial> trials{};
 };
@@ -98,7 +98,7 @@ std::vector<Past> past_campaigns(const db::Store& store, const CampaignSpec& spe
 }
 
 /// How much a campaign says of the question: 0, the same machine and workload; 1, one of them; 2, neither.
-int distance(const Past& past, const Place& asked) {
+int distance(const Past& past, const Where& asked) {
   return (past.place.machine == asked.machine ? 0 : 1) + (past.place.network == asked.network ? 0 : 1);
 }
 
@@ -177,7 +177,7 @@ std::optional<db::VerdictRecord> verdict_of(const db::Store& store, const Past& 
 }
 
 /// Says what it rests on; where pairs were measured there, their interval is what is known of the gain.
-void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const Place& asked,
+void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const Where& asked,
                   const space::Configuration& usual, PredictedConfiguration& predicted) {
   for (const Past& past : pasts) {
     const int away = distance(past, asked);
@@ -197,7 +197,7 @@ void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const 
   }
 }
 
-PredictionSource source_of(const Past& past, const Place& asked) {
+PredictionSource source_of(const Past& past, const Where& asked) {
   return {.campaign = past.campaign.name,
           .generation = past.campaign.generation,
           .machine = past.host,
@@ -229,7 +229,7 @@ std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& st
     objective.primary = *wishes.epochs;
   }
   space::Lattice lattice(spec.space);
-  const Place asked{.machine = wishes.machine_key, .network = workload_word(spec.document)};
+  const Where asked{.machine = wishes.machine_key, .network = workload_word(spec.document)};
   auto pasts = past_campaigns(store, spec, lattice, objective);
   std::ranges::stable_sort(pasts, {}, [&](const Past& each) { return distance(each, asked); });
   auto known = measurements_of(pasts);

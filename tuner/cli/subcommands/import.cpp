@@ -16,6 +16,7 @@
 #include "db/store.hpp"
 #include "search/replay/load.hpp"
 #include "search/replay/space_folder.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
