@@ -28,7 +28,7 @@ using search::transfer::Measurement;
 using Where = search::transfer::Place;
 using search::transfer::SharedEffects;
 
-constexpr std::array<std::string_view, 4> kEvidence{"pairs", "trials", "machine", "workload"};
+constexpr std::array<std::string_view, 4> kBases{"pairs", "trials", "machine", "workload"};
 constexpr std::size_t kMostCandidates = 4000;
 constexpr std::size_t kMostOfCampaign = 150;
 constexpr double kNinety = 1.645;  // standard deviations of a central 90 % interval
@@ -181,16 +181,16 @@ void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const 
                   const space::Configuration& usual, PredictedConfiguration& predicted) {
   for (const Past& past : pasts) {
     const int away = distance(past, asked);
-    if (away == 0) predicted.evidence = std::min(predicted.evidence, Evidence::Machine);
+    if (away == 0) predicted.basis = std::min(predicted.basis, PredictionBasis::Machine);
     if (away != 0 || predicted.trial) continue;
     const auto trial = store.first_ok(past.campaign.id, predicted.configuration);
     if (!trial) continue;
     predicted.trial = trial->trial.number;
     predicted.campaign = past.campaign.name;
-    predicted.evidence = Evidence::Trials;
+    predicted.basis = PredictionBasis::Trials;
     const auto verdict = verdict_of(store, past, predicted.configuration, usual);
     if (!verdict) continue;
-    predicted.evidence = Evidence::Pairs;
+    predicted.basis = PredictionBasis::Pairs;
     predicted.gain = std::exp(-verdict->log_ratio_mean);
     predicted.gain_low = std::exp(-verdict->log_ratio_high);
     predicted.gain_high = std::exp(-verdict->log_ratio_low);
@@ -217,8 +217,8 @@ std::vector<std::size_t> largest_gains(const std::vector<Expectation>& expected,
 
 }  // namespace
 
-std::string_view to_text(Evidence evidence) {
-  return space::name_of(evidence, kEvidence);
+std::string_view to_text(PredictionBasis basis) {
+  return space::name_of(basis, kBases);
 }
 
 std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& store, const CampaignSpec& spec,

@@ -22,13 +22,13 @@
 namespace nocturne::tuner {
 
 /// What a prediction rests on, the strongest first.
-enum class Evidence {
+enum class PredictionBasis {
   Pairs,     ///< pairs with the default on this machine
   Trials,    ///< its trial on this machine
   Machine,   ///< trials of other configurations on this machine with this workload
   Workload,  ///< other workloads on this machine, or this one on other machines
 };
-[[nodiscard]] std::string_view to_text(Evidence evidence);  ///< pairs, trials, machine, workload
+[[nodiscard]] std::string_view to_text(PredictionBasis basis);  ///< pairs, trials, machine, workload
 
 struct PredictionWishes {
   std::string machine_key;       ///< space::Fingerprint::key() of the machine that is asked about
@@ -41,7 +41,7 @@ struct PredictedConfiguration {
   space::Configuration configuration;
   double seconds = 0, seconds_low = 0, seconds_high = 0;
   double gain = 0, gain_low = 0, gain_high = 0;  ///< the default's time over its own: above 1 is faster
-  Evidence evidence = Evidence::Workload;
+  PredictionBasis basis = PredictionBasis::Workload;
   std::optional<std::int64_t> trial{};  ///< number of its trial there, of `campaign`
   std::string campaign{};
   /// Whether the interval of its gain is all above 1.

@@ -70,14 +70,14 @@ std::string gain_text(const tuner::PredictedConfiguration& predicted) {
 }
 
 std::string evidence_text(const tuner::PredictedConfiguration& predicted) {
-  switch (predicted.evidence) {
-    case tuner::Evidence::Pairs:
+  switch (predicted.basis) {
+    case tuner::PredictionBasis::Pairs:
       return fmt::format("pairs here, trial {}", *predicted.trial);
-    case tuner::Evidence::Trials:
+    case tuner::PredictionBasis::Trials:
       return fmt::format("trial {} here", *predicted.trial);
-    case tuner::Evidence::Machine:
+    case tuner::PredictionBasis::Machine:
       return "other trials here";
-    case tuner::Evidence::Workload:
+    case tuner::PredictionBasis::Workload:
       break;
   }
   return "elsewhere";
@@ -86,7 +86,7 @@ std::string evidence_text(const tuner::PredictedConfiguration& predicted) {
 /// The command that would turn the first line into a measurement.
 std::string settling_command(const tuner::PredictedRanking& ranking, const std::string& file) {
   const auto& first = ranking.best.front();
-  if (first.evidence == tuner::Evidence::Trials)
+  if (first.basis == tuner::PredictionBasis::Trials)
     return tuner::command_text(
         "compare", fmt::format("0 {} --campaign {} --measure", *first.trial, deploy::shell_quote(first.campaign)));
   return tuner::command_text("tune", tuner::file_word(file));
@@ -144,7 +144,7 @@ json predicted_json(const tuner::PredictedConfiguration& predicted) {
           {"gain", predicted.gain},
           {"gain_low", predicted.gain_low},
           {"gain_high", predicted.gain_high},
-          {"evidence", tuner::to_text(predicted.evidence)},
+          {"evidence", tuner::to_text(predicted.basis)},
           {"campaign", text_or_null(predicted.campaign)},
           {"trial", or_null(predicted.trial)}};
 }
