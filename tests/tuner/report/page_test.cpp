@@ -26,7 +26,7 @@ report::Page hostile_page() {
   report::Page page{.title = kHostile, .state = kHostile, .written = kHostile};
   page.facts = {{.name = kHostile, .value = kHostile}};
   page.headline = {.verdict = kHostile, .run = {{.what = kHostile, .line = kHostile}}, .wrong = {kHostile}};
-  page.sections = {{.id = "effects", .heading = kHostile, .charts = {chart}, .says = {kHostile}},
+  page.sections = {{.id = "effects", .heading = kHostile, .charts = {chart}},
                    {.id = "empty", .heading = kHostile, .instead = kHostile}};
   page.documents = {{{"schema", "best"}, {"name", kHostile}, {kHostile, 1}}};
   return page;

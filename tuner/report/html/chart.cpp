@@ -66,6 +66,11 @@ json to_json(const Chart& chart) {
       {"y", axis_json(chart.y)}, {"rows", chart.rows},   {"series", std::move(series)}, {"marks", std::move(marks)}};
 }
 
+bool spans_much(double least, double most) {
+  constexpr double kMuch = 4;  // times as much: a quarter of a linear axis
+  return least > 0 && most > kMuch * least;
+}
+
 std::string digits(double value) {
   if (!std::isfinite(value)) return "unbounded";
   const double size = std::abs(value);

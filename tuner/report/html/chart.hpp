@@ -81,6 +81,9 @@ struct Chart {
   return {.at = at, .low = value, .high = value, .text = std::move(text)};
 }
 
+/// Whether an axis from `least` to `most` has to be logarithmic for the small ones to be told from each other.
+[[nodiscard]] bool spans_much(double least, double most);
+
 /// Three significant digits, without an exponent: "0.00123", "4.71", "1234".
 [[nodiscard]] std::string digits(double value);
 /// The same with its sign: "+4.71".

@@ -92,7 +92,6 @@ class Writer {
 
   void section(const PageSection& section) {
     html_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", escaped(section.id), text(section.heading));
-    for (const std::string& each : section.says) html_ += fmt::format("<p>{}</p>\n", text(each));
     if (section.charts.empty()) html_ += fmt::format("<p class=\"instead\">{}</p>\n", text(section.instead));
     for (const Chart& each : section.charts) chart(each);
     html_ += "</section>\n";

@@ -33,8 +33,7 @@ struct Headline {
 struct PageSection {
   std::string id, heading;
   std::vector<Chart> charts{};
-  std::string instead{};            ///< why there is no chart, and what to do; empty: none is missing
-  std::vector<std::string> says{};  ///< sentences above the charts
+  std::string instead{};  ///< why there is no chart, and what to do; empty: none is missing
 };
 
 struct PageFact {

@@ -122,69 +122,6 @@ void add_interruptions(const ReportData& data, std::vector<Stretch>& all) {
   all.insert(all.end(), found.begin(), found.end());
 }
 
-/// "AMD EPYC, 1 sockets, 2 cores, 4 threads, 16 GiB"; empty: not known.
-std::string machine_of(const ReportData& data) {
-  std::string machine;
-  for (const char* name : {"cpu.model", "cpu.topology", "memory", "gpu.models"}) {
-    const auto found = data.machine.find(name);
-    if (found != data.machine.end() && !found->second.empty()) machine += (machine.empty() ? "" : ", ") + found->second;
-  }
-  return machine;
-}
-
-/// Why there is no chart of pairs.
-std::string missing_pairs(const ReportData& data) {
-  if (!data.answer.best) return "Nothing has trained, so there is nothing to compare.";
-  if (data.answer.verdict) return "The pairs themselves are not in this database.";
-  if (data.answer.baseline && data.answer.best->id == data.answer.baseline->id)
-    return "Nothing better than the default was found, so there was nothing to compare it with.";
-  if (data.moment.running) return "The best and the default are not yet measured in pairs: single trials may be lucky.";
-  return "The best and the default were not measured in pairs, so the gain is not known: single trials may be lucky.";
-}
-
-}  // namespace
-
-ReportData report_data(const db::Store& store, tuner::Answer answer, tuner::Expectations expectations,
-                       const Moment& moment) {
-  ReportData data{.answer = std::move(answer),
-                  .expectations = std::move(expectations),
-                  .moment = moment,
-                  .defaults = {},
-                  .trials = {},
-                  .runs = {},
-                  .comparisons = {},
-                  .preflights = {},
-                  .events = {},
-                  .pairs = {},
-                  .machine = {},
-                  .epochs = {},
-                  .memory = {},
-                  .reached = {},
-                  .steps = {}};
-  const db::CampaignSummary& campaign = data.answer.campaign;
-  data.defaults = tuner::default_settings_of(store, campaign);
-  data.trials = store.list_trials({.campaign = campaign.id});
-  data.runs = store.run_spans(campaign.id);
-  data.comparisons = store.comparisons(campaign.id);
-  data.preflights = store.preflights(campaign.id);
-  data.events = store.events(campaign.id, kEvents);
-  if (const auto pairs = tuner::pairs_of(store, data.answer))
-    data.pairs = {.log_ratios = tuner::log_ratios_at(pairs->stored, data.answer.objective.primary),
-                  .policy = pairs->policy};
-  if (const auto fingerprint = store.find_fingerprint(campaign.fingerprint)) {
-    for (const nlohmann::json& field : fingerprint->fields)
-      if (field.is_object() && field.contains("value") && field.at("value").is_string())
-        data.machine[field.value("name", "")] = field.at("value").get<std::string>();
-  }
-  add_details(store, data);
-  return data;
-}
-
-std::string horizon_of(const tuner::Answer& answer) {
-  if (answer.objective.target) return "a training to the target accuracy";
-  return answer.objective.primary == 1 ? "1 epoch" : fmt::format("{:g} epochs", answer.objective.primary);
-}
-
 std::vector<Stretch> stretches_of(const ReportData& data) {
   Stretches stretches(data.answer.campaign.created_unix_ns);
   add_runs(data, stretches);
@@ -208,7 +145,7 @@ Convergence convergence_of(const ReportData& data) {
     if (stored.trial.number == 0) convergence.default_seconds = stored.trial.estimate->value;
   }
   std::ranges::stable_sort(convergence.trials, {}, &Convergence::Found::at_s);
-  for (const Stretch& each : stretches_of(data)) convergence.end_s = std::max(convergence.end_s, each.to_s);
+  for (const Stretch& each : data.stretches) convergence.end_s = std::max(convergence.end_s, each.to_s);
   if (!convergence.trials.empty()) convergence.end_s = std::max(convergence.end_s, convergence.trials.back().at_s);
   if (answer.verdict && answer.comparison && convergence.default_seconds) {
     convergence.verified =
@@ -220,6 +157,55 @@ Convergence convergence_of(const ReportData& data) {
   if (data.expectations.continuing && !data.moment.running)
     convergence.hour_gain = data.expectations.continuing->expected_gain.mean;
   return convergence;
+}
+
+/// Why there is no chart of pairs.
+std::string missing_pairs(const ReportData& data) {
+  if (!data.answer.best) return "Nothing has trained, so there is nothing to compare.";
+  if (data.answer.verdict) return "The pairs themselves are not in this database.";
+  if (data.answer.baseline && data.answer.best->id == data.answer.baseline->id)
+    return "Nothing better than the default was found, so there was nothing to compare it with.";
+  if (data.moment.running) return "The best and the default are not yet measured in pairs: single trials may be lucky.";
+  return "The best and the default were not measured in pairs, so the gain is not known: single trials may be lucky.";
+}
+
+}  // namespace
+
+ReportData report_data(const db::Store& store, tuner::Answer answer, tuner::Expectations expectations,
+                       const Moment& moment) {
+  ReportData data{.answer = std::move(answer), .expectations = std::move(expectations), .moment = moment};
+  const db::CampaignSummary& campaign = data.answer.campaign;
+  data.defaults = tuner::default_settings_of(store, campaign);
+  data.trials = store.list_trials({.campaign = campaign.id});
+  data.runs = store.run_spans(campaign.id);
+  data.comparisons = store.comparisons(campaign.id);
+  data.preflights = store.preflights(campaign.id);
+  data.events = store.events(campaign.id, kEvents);
+  data.stretches = stretches_of(data);
+  if (const auto pairs = tuner::pairs_of(store, data.answer))
+    data.pairs = {.log_ratios = tuner::log_ratios_at(pairs->stored, data.answer.objective.primary),
+                  .policy = pairs->policy};
+  if (const auto fingerprint = store.find_fingerprint(campaign.fingerprint)) {
+    for (const nlohmann::json& field : fingerprint->fields)
+      if (field.is_object() && field.contains("value") && field.at("value").is_string())
+        data.machine[field.value("name", "")] = field.at("value").get<std::string>();
+  }
+  add_details(store, data);
+  return data;
+}
+
+std::string machine_of(const ReportData& data) {
+  std::string machine;
+  for (const char* name : {"cpu.model", "cpu.topology", "memory", "gpu.models"}) {
+    const auto found = data.machine.find(name);
+    if (found != data.machine.end() && !found->second.empty()) machine += (machine.empty() ? "" : ", ") + found->second;
+  }
+  return machine;
+}
+
+std::string horizon_of(const tuner::Answer& answer) {
+  if (answer.objective.target) return "a training to the target accuracy";
+  return answer.objective.primary == 1 ? "1 epoch" : fmt::format("{:g} epochs", answer.objective.primary);
 }
 
 std::vector<PageFact> page_facts(const ReportData& data) {
@@ -235,7 +221,7 @@ std::vector<PageFact> page_facts(const ReportData& data) {
   facts.push_back({.name = "times are of", .value = horizon_of(data.answer)});
   facts.push_back({.name = "trials", .value = fmt::format("{}, of which {} trained", campaign.finished, campaign.ok)});
   double end = 0;
-  for (const Stretch& each : stretches_of(data)) end = std::max(end, each.to_s);
+  for (const Stretch& each : data.stretches) end = std::max(end, each.to_s);
   facts.push_back({.name = "from its start to its end",
                    .value = end > 7200  ? digits(end / 3600) + " h"
                             : end > 120 ? digits(end / 60) + " min"
@@ -257,7 +243,7 @@ std::vector<PageSection> page_sections(const ReportData& data) {
                              {pairs_chart(data.pairs), accuracy_chart(tuner::accuracy_difference(answer),
                                                                       answer.accuracy_margin, answer.accuracy_epochs)},
                              missing_pairs(data)));
-  sections.push_back(section("night", "What happened", {timeline_chart(stretches_of(data))}, "Nothing has run yet."));
+  sections.push_back(section("night", "What happened", {timeline_chart(data.stretches)}, "Nothing has run yet."));
   sections.push_back(
       section("search", "The search", {convergence_chart(convergence_of(data))}, "No configuration has trained."));
   sections.push_back(section("effects", "What matters", {effects_chart(data.expectations.matters)},
