@@ -37,6 +37,7 @@ ExitCode report_html(const ReportOptions& options, const Context& context) {
   const auto campaigns = chosen(options, context, store);
   std::vector<HtmlReport> reports;
   for (const db::CampaignSummary& campaign : campaigns) {
+    require_times(context, campaign);
     HtmlReport report{.answer = tuner::answer_of(store, campaign), .running = campaign.owner_pid.has_value()};
     if (!report.running) report.expectations = tuner::expectations_of(store, report.answer);
     reports.push_back(std::move(report));
