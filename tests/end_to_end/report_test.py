@@ -113,6 +113,7 @@ class Report(unittest.TestCase):
             page, = (workspace.data / "reports").iterdir()
             print(f"500 trials: {took:.2f} s, {page.stat().st_size / 1000:.0f} kB", file=sys.stderr)
             self.assertLess(took, 20)  # a second, on a machine that does nothing else
+            self.assertLess(page.stat().st_size, 400_000)
 
 
 @unittest.skipUnless(BROWSER, "no browser: chromium-headless-shell")
@@ -126,7 +127,8 @@ class InABrowser(unittest.TestCase):
         canvases = elements.of("canvas")
         for canvas in canvases:
             self.assertGreater(int(canvas["width"]), width // 3, canvas["id"])  # drawn
-            self.assertTrue(canvas["aria-label"])
+            for said in canvas["aria-labelledby"].split():
+                self.assertEqual(text.count(f'id="{said}"'), 1)
         self.assertFalse([each for each in elements.of("details") if "open" in each])
         self.assertNotIn("<title>owned", text)
         return text, canvases

@@ -28,6 +28,7 @@
 #include "tuner/installation/invocation.hpp"
 #include "tuner/installation/version.hpp"
 #include "tuner/report/html/report_data.hpp"
+#include "tuner/report/html/trials_document.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -99,7 +100,7 @@ std::vector<json> documents_of(const report::ReportData& data) {
   const TrialNumbers numbers = numbers_of(data.trials);
   const auto compared = [&](const db::StoredComparison& each) { return comparison_row(each, numbers); };
   return {named_document("best", std::move(best)),
-          named_document("list-trials", {{"trials", json_list(data.trials, trial_row)}}),
+          named_document("report-trials", report::trials_document(data)),
           named_document("list-comparisons", {{"comparisons", json_list(data.comparisons, compared)}}),
           named_document("list-events", {{"events", json_list(data.events, event_row)}})};
 }

@@ -131,8 +131,9 @@ class Writer {
 
   void chart(const Chart& chart) {
     html_ += fmt::format(
-        "<figure>\n<figcaption><h3>{0}</h3><p>{1}</p></figcaption>\n<div class=\"picture\"><canvas id=\"chart-{2}\" "
-        "role=\"img\" aria-label=\"{0} {1}\"></canvas></div>\n",
+        "<figure>\n<figcaption><h3 id=\"title-{2}\">{0}</h3><p id=\"says-{2}\">{1}</p></figcaption>\n<div "
+        "class=\"picture\"><canvas id=\"chart-{2}\" role=\"img\" aria-labelledby=\"title-{2} says-{2}\"></canvas>"
+        "</div>\n",
         text(chart.title), text(chart.says), escaped(chart.id));
     table(chart.table);
     html_ += "</figure>\n";

@@ -29,11 +29,13 @@ double seconds_between(std::int64_t from_unix_ns, std::int64_t to_unix_ns) {
 class Stretches {
  public:
   explicit Stretches(std::int64_t began_unix_ns) : began_(began_unix_ns) {}
-  void add(Activity activity, std::int64_t from_unix_ns, std::int64_t to_unix_ns, std::string text) {
+  void add(Activity activity, std::int64_t from_unix_ns, std::int64_t to_unix_ns, std::string text,
+           std::optional<std::int64_t> trial = {}) {
     all_.push_back({.activity = activity,
                     .from_s = seconds_between(began_, from_unix_ns),
                     .to_s = seconds_between(began_, std::max(from_unix_ns, to_unix_ns)),
-                    .text = std::move(text)});
+                    .text = std::move(text),
+                    .trial = trial});
   }
   [[nodiscard]] std::vector<Stretch> take() { return std::move(all_); }
 
@@ -65,7 +67,7 @@ void add_runs(const ReportData& data, Stretches& stretches) {
   for (const db::RunSpan& run : data.runs) {
     if (run.purpose == space::Purpose::Verify) continue;  // one of a pair
     const std::int64_t end = end_of(run, data.moment);
-    stretches.add(activity_of(run), run.started_unix_ns, end, fmt::format("trial {}", run.trial));
+    stretches.add(activity_of(run), run.started_unix_ns, end, "", run.trial);
     const std::string disturbance = disturbance_of(run);
     if (!disturbance.empty())
       stretches.add(Activity::Disturbed, run.started_unix_ns, end, fmt::format("trial {}: {}", run.trial, disturbance));
@@ -98,7 +100,7 @@ void add_preparations(const ReportData& data, Stretches& stretches) {
     const std::int64_t open_end = data.moment.running ? data.moment.now_unix_ns : stored.reserved_unix_ns;
     const std::int64_t ready = first != started.end() ? first->second : stored.finished_unix_ns.value_or(open_end);
     if (ready - stored.reserved_unix_ns < kShownPreparation) continue;
-    stretches.add(Activity::Preparing, stored.reserved_unix_ns, ready, fmt::format("trial {}", stored.trial.number));
+    stretches.add(Activity::Preparing, stored.reserved_unix_ns, ready, "", stored.trial.number);
   }
   for (const db::PreflightRecord& each : data.preflights) {
     const std::int64_t end = each.preflight_unix_ns;

@@ -40,7 +40,10 @@ std::vector<PageSection> sections_side_by_side(std::span<const ReportData> all, 
     for (PageSection& section : page_sections(all[i])) {
       section.id += fmt::format("-{}", i + 1);
       section.heading = fmt::format("{}: {}", names[i], section.heading);
-      for (Chart& chart : section.charts) chart.id += fmt::format("-{}", i + 1);
+      for (Chart& chart : section.charts) {
+        chart.id += fmt::format("-{}", i + 1);
+        chart.campaign = i;
+      }
       sections.push_back(std::move(section));
     }
   }

@@ -38,6 +38,7 @@ struct Stretch {
   Activity activity = Activity::Trial;
   double from_s = 0, to_s = 0;  ///< since the campaign began
   std::string text{};
+  std::optional<std::int64_t> trial{};  ///< instead of a text: whose it is
 };
 /// When the campaign did what.
 [[nodiscard]] std::optional<Chart> timeline_chart(std::span<const Stretch> stretches);

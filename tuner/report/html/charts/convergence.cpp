@@ -38,7 +38,7 @@ std::optional<Chart> convergence_chart(const Convergence& convergence) {
   chart.table.columns = {"minute", "trial", "best so far, s", "settings that differ from the default"};
   Series trials{.name = "a trial", .form = Form::Points, .hue = Hue::Faint, .data = {}};
   for (const Convergence::Found& each : convergence.trials)
-    trials.data.push_back(point(each.at_s / 60, each.seconds, fmt::format("trial {}: {}", each.trial, each.settings)));
+    trials.data.push_back(trial_point(each.at_s / 60, each.seconds, each.trial));
   const auto [fastest, slowest] = std::ranges::minmax(convergence.trials, {}, &Convergence::Found::seconds);
   chart.y.logarithmic = spans_much(fastest.seconds, slowest.seconds);
   chart.series = {std::move(trials), best_so_far(convergence, chart.table)};

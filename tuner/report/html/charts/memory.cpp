@@ -8,7 +8,7 @@ namespace nocturne::report {
 namespace {
 
 Datum datum_of(const MemoryUse::Trial& trial) {
-  return point(trial.gibibytes, trial.seconds, fmt::format("trial {}: {}", trial.trial, trial.settings));
+  return trial_point(trial.gibibytes, trial.seconds, trial.trial);
 }
 
 }  // namespace
