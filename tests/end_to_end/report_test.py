@@ -1,6 +1,9 @@
 """The page of a campaign (`nocturne report html`), as a browser shows it: drawn without an error, without a request to any network,
 whatever a campaign has in it. Where there is no browser, what can be seen without one."""
 
+import base64
+import gzip
+import hashlib
 import html.parser
 import os
 import pathlib
@@ -86,6 +89,9 @@ class Report(unittest.TestCase):
             self.assertNotIn("<body class=\"running\">", last)
             self.assertIn("times as fast as the default", last)
             self.assertFalse([each for each in page.parent.iterdir() if each != page], "half a page is left")
+            library = gzip.decompress(base64.b64decode(re.search(r'id="chart-library">(.*?)</script>', last)[1]))
+            self.assertIn(b"Chart.js v3.", library)
+            self.assertIn("'sha256-%s'" % base64.b64encode(hashlib.sha256(library).digest()).decode(), last[:1000])
             again = workspace.run("tune", file, check=0)
             self.assertIn(f"Report    {page}", again.stdout)
             self.assertEqual(workspace.json("tune", file)["report"], str(page))
@@ -113,7 +119,7 @@ class Report(unittest.TestCase):
             page, = (workspace.data / "reports").iterdir()
             print(f"500 trials: {took:.2f} s, {page.stat().st_size / 1000:.0f} kB", file=sys.stderr)
             self.assertLess(took, 20)  # a second, on a machine that does nothing else
-            self.assertLess(page.stat().st_size, 400_000)
+            self.assertLess(page.stat().st_size, 300_000)
 
 
 @unittest.skipUnless(BROWSER, "no browser: chromium-headless-shell")
@@ -123,7 +129,7 @@ class InABrowser(unittest.TestCase):
         self.assertEqual(console, [], page)
         self.assertEqual(heard, [])
         elements = Elements(text)
-        self.assertEqual(elements.of("html")[0].get("class"), "scripts")
+        self.assertEqual(elements.of("html")[0].get("class"), "scripts charts")
         canvases = elements.of("canvas")
         for canvas in canvases:
             self.assertGreater(int(canvas["width"]), width // 3, canvas["id"])  # drawn

@@ -37,15 +37,16 @@ std::string base64_of_hexadecimal(std::string_view digits) {
   return result;
 }
 
-/// How a policy names this very text.
-std::string source_of(const std::string& text) {
-  return fmt::format("'sha256-{}'", base64_of_hexadecimal(space::sha256(text)));
+/// How a policy names the text with this hash.
+std::string source_of(std::string_view sha256) {
+  return fmt::format("'sha256-{}'", base64_of_hexadecimal(sha256));
 }
 
 std::string policy() {
   static const std::string text =
       fmt::format("default-src 'none'; style-src {}; script-src {} {}; base-uri 'none'; form-action 'none'",
-                  source_of(page_styles()), source_of(chart_library()), source_of(page_script()));
+                  source_of(space::sha256(page_styles())), source_of(chart_library_sha256()),
+                  source_of(space::sha256(page_script())));
   return text;
 }
 
@@ -118,7 +119,8 @@ class Writer {
       const int number = ++known[id];
       data(number == 1 ? id : fmt::format("{}-{}", id, number), discretion_.document(document));
     }
-    html_ += fmt::format("<script>{}</script>\n", chart_library());
+    static const std::string library = base64_of_hexadecimal(chart_library_gzip());
+    html_ += fmt::format("<script type=\"application/gzip\" id=\"chart-library\">{}</script>\n", library);
     html_ += fmt::format("<!--\n{}\n-->\n", chart_licence());
     html_ += fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script());
     return std::move(html_);

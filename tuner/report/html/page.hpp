@@ -3,10 +3,12 @@
 /// One HTML file that needs nothing else: styles, scripts, charts with their tables, and the documents of `--json`.
 ///
 /// No request to any network: the page's own policy forbids all of them, and lets only those scripts run whose hashes
-/// it names. Without scripts the tables are open and say the same. Whatever comes from a campaign is escaped.
+/// it names, the library of charts among them, which the page's script unpacks. Without scripts, or where a browser
+/// cannot do that, the tables are open and say the same. Whatever comes from a campaign is escaped.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -61,7 +63,9 @@ struct Page {
 // The files of this folder and of the library of charts, as they are in the page. Generated.
 [[nodiscard]] const std::string& page_styles();
 [[nodiscard]] const std::string& page_script();
-[[nodiscard]] const std::string& chart_library();
+/// Compressed (RFC 1952): it is two thirds of a small page. Hexadecimal digits, as its hash, which is that of the text.
+[[nodiscard]] const std::string& chart_library_gzip();
+[[nodiscard]] std::string_view chart_library_sha256();
 [[nodiscard]] const std::string& chart_licence();
 
 }  // namespace nocturne::report
