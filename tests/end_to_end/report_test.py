@@ -150,6 +150,20 @@ class InABrowser(unittest.TestCase):
             trials = [row for row in re.findall(r"<tr>(.*?)</tr>", text) if "<td>" in row]
             self.assertGreater(len(trials), 5)
 
+    def test_a_page_that_nobody_renews_any_more_says_that_its_campaign_may_have_ended(self):
+        with Workspace() as workspace:
+            tuner = workspace.start("tune", workspace.write(campaign(trials=4000)))
+            self.assertTrue(wait_until(lambda: workspace.trials_done() > 3))
+            running = (workspace.data / "reports/fake.html").read_text()
+            tuner.terminate()
+            tuner.communicate(timeout=4 * PATIENCE)
+            page = workspace.folder / "left.html"
+            for age, stale in ((0, False), (3600, True)):  # seconds
+                page.write_text(re.sub(r'(data-written=")(\d+)', lambda found: found[1] + str(int(found[2]) - age), running))
+                text, _ = self.check(workspace, page, 1280)
+                self.assertEqual('<p class="stale">' in text, stale)
+                self.assertEqual(" minutes ago, while a campaign was running that may have ended since." in text.split("<main>")[0], stale)
+
     def test_hostile_names_and_reasons_stay_text(self):
         with Workspace() as workspace:
             workspace.run("tune", workspace.write(campaign(trials=12)), check=0)

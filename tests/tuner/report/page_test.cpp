@@ -93,11 +93,13 @@ TEST_CASE("the page asks no network for anything", "[report]") {
   CHECK_THAT(report::page_script(), !ContainsSubstring("XMLHttpRequest"));
 }
 
-TEST_CASE("only a running campaign's page loads itself again", "[report]") {
-  report::Page page{.title = "t", .state = "s", .written = "w"};
-  CHECK_THAT(report::html_of(page, {}), !ContainsSubstring("http-equiv=\"refresh\""));
+TEST_CASE("only a running campaign's page loads itself again, and knows how old it is", "[report]") {
+  report::Page page{.title = "t", .state = "s", .written = "w", .written_unix_s = 1'700'000'000};
+  CHECK_THAT(report::html_of(page, {}),
+             !ContainsSubstring("http-equiv=\"refresh\"") && !ContainsSubstring("data-written"));
   page.running = true;
-  CHECK_THAT(report::html_of(page, {}), ContainsSubstring("http-equiv=\"refresh\""));
+  CHECK_THAT(report::html_of(page, {}),
+             ContainsSubstring("http-equiv=\"refresh\"") && ContainsSubstring("data-written=\"1700000000\""));
 }
 
 TEST_CASE("what trials have in common stands once, and each configuration can be put together again", "[report]") {

@@ -89,7 +89,10 @@ std::string verdict_of(const tuner::Answer& answer) {
 
 std::string state_of(const db::CampaignSummary& campaign, const report::Moment& moment) {
   if (moment.running)
-    return fmt::format("Running; as it was at {}. This page loads itself again.", time_text(moment.now_unix_ns));
+    return fmt::format(
+        "Running; as it was at {}. This page loads itself again; if that was long ago, the campaign may have ended "
+        "since",
+        time_text(moment.now_unix_ns));
   if (campaign.finished_unix_ns) return "Finished " + time_text(*campaign.finished_unix_ns);
   return "Not finished; nobody tunes it now";
 }
@@ -99,8 +102,7 @@ std::vector<json> documents_of(const report::ReportData& data) {
   add_expectations(best, data.expectations);
   const TrialNumbers numbers = numbers_of(data.trials);
   const auto compared = [&](const db::StoredComparison& each) { return comparison_row(each, numbers); };
-  return {named_document("best", std::move(best)),
-          named_document("report-trials", report::trials_document(data)),
+  return {named_document("best", std::move(best)), named_document("report-trials", report::trials_document(data)),
           named_document("list-comparisons", {{"comparisons", json_list(data.comparisons, compared)}}),
           named_document("list-events", {{"events", json_list(data.events, event_row)}})};
 }
@@ -159,6 +161,7 @@ std::string html_text(const Context& context, const db::Store& store, std::vecto
     pages.push_back(page_of(context, all.back()));
   }
   report::Page page = pages.size() == 1 ? std::move(pages.front()) : joined(std::move(pages), all);
+  page.written_unix_s = now / 1'000'000'000;
   page.written = fmt::format("Written {} by Nocturne {}.", utc_text(now), tuner::version());
   return report::html_of(page, with_names ? report::Discretion() : report::Discretion(names_in(context, all, store)));
 }

@@ -66,9 +66,13 @@ class Writer {
   }
 
   void begin(const Page& page) {
-    html_ += fmt::format("<body{}>\n<header>\n<h1>{}</h1>\n<p class=\"state{}\">{}</p>\n<dl>\n",
-                         page.running ? " class=\"running\"" : "", text(page.title), page.running ? " running" : "",
-                         text(page.state));
+    html_ +=
+        fmt::format("<body{}>\n<header>\n<h1>{}</h1>\n", page.running ? " class=\"running\"" : "", text(page.title));
+    if (page.running)
+      html_ += fmt::format("<p class=\"state running\" data-written=\"{}\">", page.written_unix_s);
+    else
+      html_ += "<p class=\"state\">";
+    html_ += fmt::format("{}</p>\n<dl>\n", text(page.state));
     for (const PageFact& fact : page.facts)
       html_ += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", text(fact.name), text(fact.value));
     html_ += "</dl>\n</header>\n<main>\n";

@@ -45,12 +45,13 @@ struct PageFact {
 struct Page {
   std::string title;
   std::string state;     ///< "finished 2026-05-31 07:02"
-  bool running = false;  ///< the page loads itself again
+  bool running = false;  ///< the page loads itself again, and when it grows old says so
   std::vector<PageFact> facts{};
   Headline headline{};
   std::vector<PageSection> sections{};
   std::vector<nlohmann::json> documents{};  ///< each with its `schema`
   std::string written;                      ///< when, and by which program
+  std::int64_t written_unix_s = 0;          ///< the same moment, for the script of a page that is running
 };
 
 /// UTF-8. `discretion` sees each text before it is escaped.

@@ -199,8 +199,24 @@
     });
   }
 
+  // A campaign that was killed wrote no last page. One that runs renews its page about once a minute; a long build takes longer.
+  const OLD = 15;  // minutes
+  function tell_age() {
+    const state = document.querySelector(".state"), minutes = Math.floor((Date.now() / 1000 - state.dataset.written) / 60);
+    if (!(minutes >= OLD)) return;
+    const [unit, size] = minutes < 120 ? ["minutes", 1] : minutes < 2880 ? ["hours", 60] : ["days", 1440];
+    const age = Math.floor(minutes / size) + " " + unit;
+    const said = document.querySelector(".stale") || document.createElement("p");
+    said.className = "stale";
+    said.textContent = "This page was last written " + age + " ago, while a campaign was running that may have ended since.";
+    state.classList.remove("running");
+    state.after(said);
+  }
+
   if (document.body.classList.contains("running")) {
+    tell_age();
     setInterval(() => {  // not under the eyes of who reads a table or marks text
+      tell_age();
       if (!document.querySelector("details[open]") && getSelection().isCollapsed) location.reload();
     }, 60000);
   }
