@@ -2,6 +2,8 @@
 whatever a campaign has in it. Where there is no browser, what can be seen without one."""
 
 import base64
+import email
+import email.policy
 import gzip
 import hashlib
 import html.parser
@@ -19,6 +21,7 @@ import unittest
 from workspace import PATIENCE, Workspace, campaign, wait_until
 
 BROWSER = next(filter(None, map(shutil.which, ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"])), None)
+MAIL_REPORT = pathlib.Path(__file__).resolve().parents[2] / "examples/mail-report.sh"
 LARGE_CAMPAIGN = os.environ.get("LARGE_CAMPAIGN", "")
 HOSTILE = "</script><img src=http://127.0.0.1:9/x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
@@ -106,6 +109,22 @@ class Report(unittest.TestCase):
             page = (workspace.data / "reports/fake.html").read_text()
             self.assertNotIn("<body class=\"running\">", page)
             self.assertIn("Not finished; nobody tunes it now", page)
+
+    def test_the_example_mails_the_page(self):
+        with Workspace() as workspace:
+            programs, sent = workspace.folder / "bin", workspace.folder / "sent"
+            programs.mkdir()
+            (programs / "sendmail").write_text(f"#!/bin/sh\ncat >'{sent}'\n")
+            (programs / "sendmail").chmod(0o755)
+            workspace.run("tune", workspace.write(campaign(trials=30)), "--on-finish", MAIL_REPORT, "--on-finish-arg", "you@example.org",
+                          env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}, check=0)
+            mail = email.message_from_bytes(sent.read_bytes(), policy=email.policy.default)
+            self.assertEqual(mail.defects, [])
+            self.assertEqual(mail["To"], "you@example.org")
+            self.assertRegex(mail["Subject"], r"^fake: faster, gain \d+")
+            text, page = mail.iter_parts()
+            self.assertIn("The session ended: complete.", text.get_content())
+            self.assertEqual(page.get_payload(decode=True), (workspace.data / "reports/fake.html").read_bytes())
 
     def test_five_hundred_trials_are_a_page_soon(self):
         with Workspace() as workspace:
