@@ -12,7 +12,7 @@ readonly exit_failed=1 exit_usage=2 exit_packages=5
 readonly packages_to_build=(
   g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 ca-certificates util-linux:taskset
   libeigen3-dev libnlopt-cxx-dev libsqlitecpp-dev libsqlite3-dev libcli11-dev libfmt-dev libboost-dev libssl-dev zlib1g-dev
-  libjpeg62-turbo-dev libre2-dev libjs-chart.js)
+  libjpeg62-turbo-dev libre2-dev)
 # What the example campaign tries beside the defaults: a second compiler (66 MB, seconds), two allocators, and a framework in an
 # environment of its own.
 readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4 python3-venv)
@@ -168,6 +168,7 @@ need_packages() {
   ((${with_cuda:-0} == 0)) || cuda_present || set -- "$@" python3-pip
   ((${with_cuda:-0} + ${frontend:-0} == 0)) || cudnn_frontend_present || set -- "$@" python3-pip
   ((EUID != 0)) || json_present || set -- "$@" nlohmann-json3-dev
+  ((EUID != 0)) || chart_js_present || set -- "$@" libjs-chart.js
   read -r -d '' -a missing <<<"$(packages_missing "$@")" || true
   if ((with_catch2)) && ! catch2_missing; then with_catch2=0; fi
   if ((${#missing[@]} + with_catch2 == 0)); then
@@ -316,6 +317,28 @@ need_valijson() {
   fi
 }
 
+chart_js_present() { [[ -e .deps/chart.js/chart.min.js || -e /usr/share/javascript/chart.js/chart.min.js ]]; }
+
+# One file and its licence, of a package that needs no other one for them: no root either.
+unpack_chart_js() {
+  local work=.deps/chart.js.unpacking
+  rm -rf "$work"
+  mkdir -p "$work/prefix"
+  (cd "$work" && apt-get download -qq libjs-chart.js && dpkg-deb -x libjs-chart.js_*.deb unpacked)
+  cp -L "$work/unpacked/usr/share/javascript/chart.js/chart.min.js" "$work/unpacked/usr/share/doc/libjs-chart.js/copyright" "$work/prefix"
+  mv -T "$work/prefix" .deps/chart.js  # the last step, so that an incomplete one is never taken for whole
+  rm -rf "$work"
+}
+
+need_chart_js() {
+  if chart_js_present || ! command -v dpkg-deb >/dev/null; then
+    announce "Chart.js"
+    if chart_js_present; then echo "there"; else echo "not found: CMake says where it looks"; fi
+  else
+    step "Chart.js from apt, into .deps/chart.js" unpack_chart_js
+  fi
+}
+
 clang_format_program() { if [[ -x .deps/clang-format ]]; then echo .deps/clang-format; else echo clang-format-19; fi; }
 clang_format_present() { [[ -x .deps/clang-format ]] || command -v clang-format-19 >/dev/null; }
 
@@ -345,12 +368,13 @@ build_preset() {
   if ((made)); then note "$made commands"; else note "up to date"; fi
 }
 
-set_up_steps=5  # packages, oneDNN, nlohmann-json, valijson, data
+set_up_steps=6  # packages, oneDNN, nlohmann-json, valijson, Chart.js, data
 
 set_up() {  # set_up WITH_CATCH2 PACKAGE[:COMMAND]...
   need_packages "$@"
   need_onednn
   need_json
   need_valijson
+  need_chart_js
   step "MNIST files against their checksums" check_data
 }

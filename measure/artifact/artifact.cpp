@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <utility>
 
+#include "measure/artifact/compiler.hpp"
 #include "measure/artifact/lock.hpp"
 #include "measure/artifact/plan.hpp"
 #include "measure/artifact/process.hpp"
@@ -71,6 +73,50 @@ void mark_used(const fs::path& folder) {
 std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+/// A program of ours as it came along: what NOCTURNE_ONEDNN_PROGRAM names (of nocturne-onednn), else beside this
+/// program. Empty: it is not there.
+fs::path program_that_came_along(const std::string& name) {
+  std::string variable = name + "_PROGRAM";
+  std::ranges::transform(variable, variable.begin(), [](unsigned char letter) {
+    return letter == '-' ? '_' : static_cast<char>(std::toupper(letter));
+  });
+  const char* named = std::getenv(variable.c_str());
+  std::error_code error;
+  const fs::path program = named != nullptr && *named != '\0'
+                               ? fs::path(named)
+                               : fs::read_symlink("/proc/self/exe", error).parent_path() / name;
+  return !error && access(program.c_str(), X_OK) == 0 ? fs::absolute(program) : fs::path();
+}
+
+/// Whether the compiler looked in vain for a header that is none of ours: its package is not installed.
+bool lacks_package(const std::string& log, const fs::path& source_root) {
+  constexpr std::string_view kError = "fatal error: ", kMissing = ": No such file or directory";
+  const std::size_t end = log.find(kMissing), begin = log.rfind(kError, end);
+  if (end == std::string::npos || begin == std::string::npos) return false;
+  const fs::path header = log.substr(begin + kError.size(), end - begin - kError.size());
+  std::error_code ignored;
+  return !header.empty() && !fs::exists(source_root / *header.begin(), ignored);
+}
+
+/// Where nothing can be built for want of a compiler or a package: the program that came along, if it is what these
+/// flags would make. It is built with those that stand for absent parameters, for any processor. Else the failure.
+std::expected<Artifact, BuildFailure> without_compiler(const BuildRecipe& recipe, const BuildFlags& flags,
+                                                       const BuildFailure& failure) {
+  BuildFlags other = flags;
+  if (other.march == "x86-64") other.march.clear();  // which compilers of this machine's kind take by themselves
+  if (failure.interrupted || other != BuildFlags{}) return std::unexpected(failure);
+  if (find_program(flags.compiler) && !lacks_package(failure.log_tail, recipe.source_root))
+    return std::unexpected(failure);
+  const fs::path program = program_that_came_along(recipe.name);
+  const std::string digest = program.empty() ? "" : file_digest(program);
+  if (digest.empty()) return std::unexpected(failure);
+  std::error_code ignored;
+  return Artifact{.key = digest,
+                  .program = program,
+                  .compiler = "none here: the program that came along",
+                  .bytes = fs::file_size(program, ignored)};
 }
 
 BuildFailure build_failure(std::string reason, const std::stop_token& stop) {
@@ -145,7 +191,7 @@ std::expected<std::string, BuildFailure> ArtifactStore::key_of(const BuildRecipe
 std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& recipe, const BuildFlags& flags,
                                                             const BuildOptions& options, const std::stop_token& stop) {
   const auto known = find_key(recipe, flags, options, Clock::now() + options.deadline, stop);
-  if (!known) return std::unexpected(known.error());
+  if (!known) return without_compiler(recipe, flags, known.error());
   const std::string& key = known->key;
   const fs::path folder = folder_of(key);
   if (auto artifact = whole_artifact(folder, key)) {

@@ -1,6 +1,11 @@
 """The page of a campaign (`nocturne report html`), as a browser shows it: drawn without an error, without a request to any network,
 whatever a campaign has in it. Where there is no browser, what can be seen without one."""
 
+import base64
+import email
+import email.policy
+import gzip
+import hashlib
 import html.parser
 import os
 import pathlib
@@ -16,6 +21,7 @@ import unittest
 from workspace import PATIENCE, Workspace, campaign, wait_until
 
 BROWSER = next(filter(None, map(shutil.which, ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"])), None)
+MAIL_REPORT = pathlib.Path(__file__).resolve().parents[2] / "examples/mail-report.sh"
 LARGE_CAMPAIGN = os.environ.get("LARGE_CAMPAIGN", "")
 HOSTILE = "</script><img src=http://127.0.0.1:9/x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
@@ -86,6 +92,9 @@ class Report(unittest.TestCase):
             self.assertNotIn("<body class=\"running\">", last)
             self.assertIn("times as fast as the default", last)
             self.assertFalse([each for each in page.parent.iterdir() if each != page], "half a page is left")
+            library = gzip.decompress(base64.b64decode(re.search(r'id="chart-library">(.*?)</script>', last)[1]))
+            self.assertIn(b"Chart.js v3.", library)
+            self.assertIn("'sha256-%s'" % base64.b64encode(hashlib.sha256(library).digest()).decode(), last[:1000])
             again = workspace.run("tune", file, check=0)
             self.assertIn(f"Report    {page}", again.stdout)
             self.assertEqual(workspace.json("tune", file)["report"], str(page))
@@ -101,6 +110,22 @@ class Report(unittest.TestCase):
             self.assertNotIn("<body class=\"running\">", page)
             self.assertIn("Not finished; nobody tunes it now", page)
 
+    def test_the_example_mails_the_page(self):
+        with Workspace() as workspace:
+            programs, sent = workspace.folder / "bin", workspace.folder / "sent"
+            programs.mkdir()
+            (programs / "sendmail").write_text(f"#!/bin/sh\ncat >'{sent}'\n")
+            (programs / "sendmail").chmod(0o755)
+            workspace.run("tune", workspace.write(campaign(trials=30)), "--on-finish", MAIL_REPORT, "--on-finish-arg", "you@example.org",
+                          env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}, check=0)
+            mail = email.message_from_bytes(sent.read_bytes(), policy=email.policy.default)
+            self.assertEqual(mail.defects, [])
+            self.assertEqual(mail["To"], "you@example.org")
+            self.assertRegex(mail["Subject"], r"^fake: faster, gain \d+")
+            text, page = mail.iter_parts()
+            self.assertIn("The session ended: complete.", text.get_content())
+            self.assertEqual(page.get_payload(decode=True), (workspace.data / "reports/fake.html").read_bytes())
+
     def test_five_hundred_trials_are_a_page_soon(self):
         with Workspace() as workspace:
             workspace.data.mkdir()
@@ -113,6 +138,7 @@ class Report(unittest.TestCase):
             page, = (workspace.data / "reports").iterdir()
             print(f"500 trials: {took:.2f} s, {page.stat().st_size / 1000:.0f} kB", file=sys.stderr)
             self.assertLess(took, 20)  # a second, on a machine that does nothing else
+            self.assertLess(page.stat().st_size, 300_000)
 
 
 @unittest.skipUnless(BROWSER, "no browser: chromium-headless-shell")
@@ -122,11 +148,12 @@ class InABrowser(unittest.TestCase):
         self.assertEqual(console, [], page)
         self.assertEqual(heard, [])
         elements = Elements(text)
-        self.assertEqual(elements.of("html")[0].get("class"), "scripts")
+        self.assertEqual(elements.of("html")[0].get("class"), "scripts charts")
         canvases = elements.of("canvas")
         for canvas in canvases:
             self.assertGreater(int(canvas["width"]), width // 3, canvas["id"])  # drawn
-            self.assertTrue(canvas["aria-label"])
+            for said in canvas["aria-labelledby"].split():
+                self.assertEqual(text.count(f'id="{said}"'), 1)
         self.assertFalse([each for each in elements.of("details") if "open" in each])
         self.assertNotIn("<title>owned", text)
         return text, canvases
@@ -141,6 +168,20 @@ class InABrowser(unittest.TestCase):
                 self.assertLessEqual({"chart-timeline", "chart-convergence"}, drawn)
             trials = [row for row in re.findall(r"<tr>(.*?)</tr>", text) if "<td>" in row]
             self.assertGreater(len(trials), 5)
+
+    def test_a_page_that_nobody_renews_any_more_says_that_its_campaign_may_have_ended(self):
+        with Workspace() as workspace:
+            tuner = workspace.start("tune", workspace.write(campaign(trials=4000)))
+            self.assertTrue(wait_until(lambda: workspace.trials_done() > 3))
+            running = (workspace.data / "reports/fake.html").read_text()
+            tuner.terminate()
+            tuner.communicate(timeout=4 * PATIENCE)
+            page = workspace.folder / "left.html"
+            for age, stale in ((0, False), (3600, True)):  # seconds
+                page.write_text(re.sub(r'(data-written=")(\d+)', lambda found: found[1] + str(int(found[2]) - age), running))
+                text, _ = self.check(workspace, page, 1280)
+                self.assertEqual('<p class="stale">' in text, stale)
+                self.assertEqual(" minutes ago, while a campaign was running that may have ended since." in text.split("<main>")[0], stale)
 
     def test_hostile_names_and_reasons_stay_text(self):
         with Workspace() as workspace:

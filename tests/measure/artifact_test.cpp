@@ -89,6 +89,54 @@ TEST_CASE("a program is built once and found again", "[artifact]") {
   }
 }
 
+TEST_CASE("where a compiler or a package is missing the program that came along serves, for its own flags alone",
+          "[artifact]") {
+  const Workshop workshop;
+  ArtifactStore store(workshop / "builds");
+  workshop.write("tiny", "#!/bin/sh\nexit 7\n");
+  fs::permissions(workshop / "tiny", fs::perms::owner_all);
+  const auto obtained = [&](const BuildFlags& flags) {
+    setenv("TINY_PROGRAM", (workshop / "tiny").c_str(), 1);
+    auto artifact = store.obtain(workshop.recipe(), flags, kOptions);
+    unsetenv("TINY_PROGRAM");
+    return artifact;
+  };
+
+  SECTION("where neither is, it is built") {
+    CHECK(exit_code_of(obtained({}).value().program) == 42);
+  }
+  SECTION("a package") {
+    workshop.write("src/main.cpp", "#include <package/header.hpp>\nint main() {}\n");
+    for (const BuildFlags& flags : {BuildFlags{}, BuildFlags{.march = "x86-64"}}) {
+      const auto artifact = obtained(flags);
+      REQUIRE(artifact);
+      CHECK(exit_code_of(artifact->program) == 7);
+      CHECK(artifact->key == space::sha256_of_file(workshop / "tiny").value());
+      CHECK_FALSE(artifact->built_now);
+    }
+    CHECK_FALSE(obtained({.optimisation = "O2"}));
+    CHECK_FALSE(obtained({.march = "native"}));
+    CHECK_FALSE(store.obtain(workshop.recipe(), {}, kOptions));
+  }
+  SECTION("the compiler") {
+    const std::string path = std::getenv("PATH");
+    setenv("PATH", "/nowhere", 1);
+    const auto artifact = obtained({});
+    const auto other = obtained({.lto = true});
+    setenv("PATH", path.c_str(), 1);
+    REQUIRE(artifact);
+    CHECK(exit_code_of(artifact->program) == 7);
+    CHECK_FALSE(other);
+  }
+  SECTION("but not one of our own headers") {
+    workshop.write("src/part/there.hpp", "");
+    workshop.write("src/main.cpp", "#include \"part/gone.hpp\"\nint main() {}\n");
+    const auto artifact = obtained({});
+    REQUIRE_FALSE(artifact);
+    CHECK(artifact.error().reason.contains("gone.hpp"));
+  }
+}
+
 TEST_CASE("whatever changes the program changes the key", "[artifact]") {
   const Workshop workshop;
   ArtifactStore store(workshop / "builds");

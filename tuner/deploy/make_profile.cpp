@@ -18,6 +18,7 @@
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/container.hpp"
@@ -359,9 +360,7 @@ ProfileCircumstances present_circumstances(const space::Workload& workload, cons
           .containers = std::move(containers),
           .version = std::string(tuner::version()),
           .commit = std::string(tuner::commit()),
-          .created_unix_ns =
-              std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-                  .count()};
+          .created_unix_ns = tuner::now_unix_ns()};
 }
 
 namespace {

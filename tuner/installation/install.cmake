@@ -68,5 +68,6 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3, util-linux")
 # Workers that are rebuilt, environments of Python, allocators: without them fewer parameters are offered.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
   "g++, nlohmann-json3-dev, zlib1g-dev, libjpeg62-turbo-dev, python3-venv, libjemalloc2, libtcmalloc-minimal4")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/prerm)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, charliecloud, podman")
 include(CPack)

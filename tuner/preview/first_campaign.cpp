@@ -9,7 +9,7 @@
 namespace nocturne::tuner {
 namespace {
 
-constexpr const char* kOwn = "onednn";  // the worker that is built here
+constexpr const char* kOwn = "onednn";  // the worker that is built here, where there is a compiler
 
 bool has(const std::vector<std::string>& list, const std::string& word) {
   return std::ranges::find(list, word) != list.end();
@@ -34,7 +34,7 @@ std::string only_own(const FoundHere& found) {
 std::vector<std::string> build_parameters(const FoundHere& found) {
   std::vector<std::string> lines;
   if (!has(found.frameworks, kOwn) || found.compilers.empty()) return lines;
-  if (found.compilers.size() > 1) {
+  if (found.compilers != std::vector<std::string>{"g++"}) {  // which is the default
     lines.push_back(
         fmt::format("      // Who compiles the loops around oneDNN; a build takes half a minute and is kept.\n"
                     "      {{\"name\": \"compiler\", \"stage\": \"build\", \"values\": {}{}}}",
@@ -86,10 +86,14 @@ std::string framework_parameter(const FoundHere& found) {
   const std::string more = found.more.empty() ? ""
                                               : fmt::format("      // Installed when they are named here: {}.\n",
                                                             said(fmt::format("{}", fmt::join(found.more, ", "))));
+  const std::string built = has(found.frameworks, kOwn) && found.compilers.empty()
+                                ? "      // There is no compiler: onednn is the program that came along, and how it is "
+                                  "built does not vary.\n"
+                                : "";
   return fmt::format(
-      "      // What trains: these are here already.\n{}"
+      "      // What trains: these are here already.\n{}{}"
       "      {{\"name\": \"framework\", \"stage\": \"environment\", \"values\": {}}}",
-      more, quoted(found.frameworks));
+      built, more, quoted(found.frameworks));
 }
 
 /// bf16 and the caps of instructions exclude each other: the caps take its instructions away.

@@ -17,7 +17,7 @@ struct FoundHere {
   std::int64_t memory_bytes = 0;
   bool has_bf16 = false;  ///< instructions for it
   bool has_avx512 = false;
-  std::vector<std::string> compilers;   ///< as commands: g++, clang++-19
+  std::vector<std::string> compilers;   ///< as commands: g++, clang++-19; may be empty
   std::vector<std::string> allocators;  ///< usable values of `allocator`
   std::vector<std::string> frameworks;  ///< that train here without an installation, ours first; not empty
   std::vector<std::string> more;        ///< that could be installed

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tuner/campaign/answer/stored_gain.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -29,10 +31,9 @@ std::string proof_text(const Answer& answer) {
   if (!answer.baseline || answer.best->trial.configuration == answer.baseline->trial.configuration)
     return "it is that campaign's default";
   if (!answer.verdict) return "it was not compared with that campaign's default in pairs";
-  const db::VerdictRecord& verdict = *answer.verdict;
-  return fmt::format("against that campaign's default it is {} ({:+.1f} %, {:+.1f} to {:+.1f}, {} pairs)",
-                     verdict.verdict, gain_percent(verdict.log_ratio_mean), gain_percent(verdict.log_ratio_high),
-                     gain_percent(verdict.log_ratio_low), verdict.pairs);
+  const StoredGain gain = gain_of(*answer.verdict, "", false);
+  return fmt::format("against that campaign's default it is {} ({:+.1f} %, {:+.1f} to {:+.1f}, {} pairs)", gain.verdict,
+                     gain.gain_percent, gain.low_percent, gain.high_percent, gain.pairs);
 }
 
 std::vector<std::string> measured_lines(const Fitting& chosen) {

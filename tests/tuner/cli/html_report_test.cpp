@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -33,6 +34,13 @@ nlohmann::json data_of(const std::string& page, const std::string& id) {
   return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
+/// What stands in a column of a row of the trials, or is the same in all of them.
+nlohmann::json cell(const nlohmann::json& trials, std::size_t row, const std::string& column) {
+  const auto& same = trials.at("same");
+  if (same.contains(column)) return same.at(column);
+  return trials.at("trials").at(row).at(trials.at("columns").at(column).get<std::size_t>());
+}
+
 }  // namespace
 
 TEST_CASE("the page begins with the verdict, what to run and what went wrong", "[cli][report]") {
@@ -46,16 +54,26 @@ TEST_CASE("the page begins with the verdict, what to run and what went wrong", "
   CHECK_THAT(page, ContainsSubstring("<td>bf16</td>") || ContainsSubstring("precision=bf16"));
 }
 
-TEST_CASE("documents in the page are those of --json", "[cli][report]") {
+TEST_CASE("documents in the page are those of --json, and its trials are those of list trials", "[cli][report]") {
   test::CliFixture cli;
   (void)test::fill(cli);
   const std::string page = page_of(cli, {"--with-names"});
-  for (const std::string name : {"best", "list-trials", "list-comparisons", "list-events"}) {
+  for (const std::string name : {"best", "report-trials", "list-comparisons", "list-events"}) {
     CAPTURE(name);
     CHECK(cli::deviations(data_of(page, "document-" + name)).empty());
   }
   REQUIRE(cli.nocturne({"list", "trials", "--json"}) == ExitCode::Ok);
-  CHECK(cli.json() == data_of(page, "document-list-trials"));
+  const auto listed = cli.json().at("trials");
+  const auto trials = data_of(page, "document-report-trials");
+  REQUIRE(trials.at("trials").size() == listed.size());
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    for (const std::string column : {"trial", "outcome", "reason", "runs", "steps", "reused", "peak_bytes"})
+      CHECK(cell(trials, i, column) == listed[i].at(column));
+    const auto& estimate = listed[i].at("estimate");
+    CHECK(cell(trials, i, "seconds").is_null() == estimate.is_null());
+    if (!estimate.is_null())
+      CHECK(cell(trials, i, "seconds").get<double>() == Catch::Approx(estimate.at("seconds").get<double>()));
+  }
   REQUIRE(cli.nocturne({"best", "--json"}) == ExitCode::Ok);
   CHECK(cli.json() == data_of(page, "document-best"));
 }
@@ -92,7 +110,7 @@ TEST_CASE("a campaign that is running has a page that says when it was so", "[cl
   test::CliFixture cli;
   const db::Store holds = test::fill(cli, {.finished = false, .verdict = false, .artifact = {}, .machine = {}});
   const std::string page = page_of(cli);
-  CHECK_THAT(page, ContainsSubstring("Running; as it was at "));
+  CHECK_THAT(page, ContainsSubstring("Running; as it was at ") && ContainsSubstring("may have ended since"));
   CHECK_THAT(page, ContainsSubstring("http-equiv=\"refresh\""));
   CHECK_THAT(page, ContainsSubstring("are not yet measured in pairs"));
   CHECK_THAT(page, ContainsSubstring("status evening --generation 1</code>"));

@@ -76,6 +76,25 @@ TEST_CASE("a first campaign varies what the machine has, and nothing else", "[pr
   }
 }
 
+TEST_CASE("a first campaign of a machine with another compiler alone builds with that", "[preview]") {
+  auto found = found_here();
+  found.compilers = {"clang++-19"};
+  const auto* compiler = read(found).space.default_configuration().find("compiler");
+  REQUIRE(compiler != nullptr);
+  CHECK(*compiler == space::Value(std::string("clang++-19")));
+}
+
+TEST_CASE("without a compiler a first campaign does not vary how the worker is built, and says so", "[preview]") {
+  auto found = found_here();
+  const std::string sentence = "onednn is the program that came along, and how it is built does not vary.";
+  CHECK_THAT(tuner::first_campaign(found), !ContainsSubstring(sentence));
+  found.compilers.clear();
+  CHECK_THAT(tuner::first_campaign(found), ContainsSubstring(sentence));
+  const auto spec = read(found);
+  CHECK(spec.space.find("march") == nullptr);
+  CHECK(spec.space.find("precision") != nullptr);
+}
+
 TEST_CASE("every line of a first campaign that varies something has a comment", "[preview]") {
   const auto text = tuner::first_campaign(found_here());
   CHECK_THAT(text, ContainsSubstring("A processor */ of 2026, 4 cores, 16 GiB"));

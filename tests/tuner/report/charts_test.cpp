@@ -42,12 +42,12 @@ std::optional<Chart> accuracy() {
 
 std::optional<Chart> timeline() {
   const std::vector<report::Stretch> night = {
-      {.activity = Activity::Preparing, .from_s = 0, .to_s = 60, .text = "trial 0"},
-      {.activity = Activity::Trial, .from_s = 60, .to_s = 90, .text = "trial 0"},
-      {.activity = Activity::FailedTrial, .from_s = 90, .to_s = 95, .text = "trial 1"},
+      {.activity = Activity::Preparing, .from_s = 0, .to_s = 60, .trial = 0},
+      {.activity = Activity::Trial, .from_s = 60, .to_s = 90, .trial = 0},
+      {.activity = Activity::FailedTrial, .from_s = 90, .to_s = 95, .trial = 1},
       {.activity = Activity::Interrupted, .from_s = 95, .to_s = 600},
-      {.activity = Activity::Pair, .from_s = 600, .to_s = 720, .text = "trial 0"},
-      {.activity = Activity::Trial, .from_s = 720, .to_s = 750, .text = "trial 2"}};
+      {.activity = Activity::Pair, .from_s = 600, .to_s = 720, .text = "trials 0 and 2"},
+      {.activity = Activity::Trial, .from_s = 720, .to_s = 750, .trial = 2}};
   return report::timeline_chart(night);
 }
 
@@ -78,7 +78,12 @@ const std::vector<report::Side>& sides() {
        .horizon = "1 epoch",
        .default_seconds = 40,
        .best_seconds = 22,
-       .gain = report::Side::Gain{.percent = 80, .low_percent = 70, .high_percent = 91, .pairs = 6},
+       .gain = tuner::StoredGain{.verdict = "faster",
+                                 .gain_percent = 80,
+                                 .low_percent = 70,
+                                 .high_percent = 91,
+                                 .pairs = 6,
+                                 .role = "verify"},
        .settings = "precision=bf16"},
       {.name = "server", .machine = "Xeon", .horizon = "1 epoch", .default_seconds = 30, .best_seconds = {}}};
   return two;
@@ -160,6 +165,8 @@ std::map<std::string, std::optional<Chart>> all() {
 
 nlohmann::json document_of(const Chart& chart) {
   nlohmann::json document = report::to_json(chart);
+  document["title"] = chart.title;
+  document["says"] = chart.says;
   document["table"] = {{"columns", chart.table.columns}, {"rows", chart.table.rows}};
   return document;
 }

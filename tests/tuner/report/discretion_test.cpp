@@ -24,16 +24,13 @@ TEST_CASE("words that look like secrets are left out of a page that is handed on
        {"python train.py --hf-token hunter2x", "python train.py --password=hunter2x", "api_key: hunter2x",
         "python train.py --wandb-api-key 'hunter2x y'", "https://anna:hunter2x@example.org/simple",
         "HF_HOME=hunter2x python train.py", "env MY_VARIABLE='hunter2x' ./train", "push with ghp_hunter2xhunter2x",
-        "curl -H hunter2xQR7bTaLQ93xZ81b", "key 0123456789abcdef0123456789abcdefhunter2x --auth hunter2x"}) {
+        "curl -H hunter2xQR7bTaLQ93xZ81b", "python train.py --auth hunter2x"}) {
     CAPTURE(text);
-    if (text.starts_with("key ")) {
-      CHECK_THAT(discretion().text("key 0123456789abcdef0123456789abcdef"), !ContainsSubstring("0123456789abcdef"));
-      continue;
-    }
     CHECK_THAT(discretion().text(text), !ContainsSubstring("hunter2x"));
     CHECK_THAT(discretion().text(text), ContainsSubstring("…"));
     CHECK(report::Discretion().text(text) == text);
   }
+  CHECK(discretion().text("key 0123456789abcdef0123456789abcdef") == "key …");
 }
 
 TEST_CASE("what a result is about stays in a page that is handed on", "[report]") {

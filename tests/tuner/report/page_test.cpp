@@ -1,11 +1,13 @@
 #include "tuner/report/html/page.hpp"
 
+#include <span>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "space/digest.hpp"
+#include "tuner/report/html/trials_document.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -26,10 +28,34 @@ report::Page hostile_page() {
   report::Page page{.title = kHostile, .state = kHostile, .written = kHostile};
   page.facts = {{.name = kHostile, .value = kHostile}};
   page.headline = {.verdict = kHostile, .run = {{.what = kHostile, .line = kHostile}}, .wrong = {kHostile}};
-  page.sections = {{.id = "effects", .heading = kHostile, .charts = {chart}, .says = {kHostile}},
+  page.sections = {{.id = "effects", .heading = kHostile, .charts = {chart}},
                    {.id = "empty", .heading = kHostile, .instead = kHostile}};
   page.documents = {{{"schema", "best"}, {"name", kHostile}, {kHostile, 1}}};
   return page;
+}
+
+db::StoredTrial numbered(std::int64_t number, const nlohmann::json& configuration) {
+  return {.state = db::TrialState::Finished,
+          .trial = {.number = number,
+                    .configuration = space::Configuration::from_json(configuration).value(),
+                    .outcome = number < 2 ? space::Outcome::Ok : space::Outcome::Crashed}};
+}
+
+/// Two frameworks, each with a parameter that the other has not.
+report::ReportData two_frameworks() {
+  report::ReportData data;
+  data.answer.campaign.name = "evening";
+  data.answer.campaign.spec["space"]["parameters"] = nlohmann::json::parse(R"([
+    {"name": "framework", "stage": "environment", "values": ["a", "b"], "default": "a"},
+    {"name": "lto", "stage": "build", "type": "boolean", "active_if": "framework == 'a'", "default": false},
+    {"name": "graph", "stage": "compile", "values": ["none", "xla"], "active_if": "framework == 'b'", "default": "none"},
+    {"name": "batch", "stage": "run", "values": [32, 64], "default": 32}])");
+  data.trials = {numbered(0, {{"framework", "a"}, {"lto", false}, {"batch", 32}}),
+                 numbered(1, {{"framework", "a"}, {"lto", true}, {"batch", 64}}),
+                 numbered(2, {{"framework", "b"}, {"graph", "xla"}, {"batch", 64}}),
+                 numbered(3, {{"framework", "b"}, {"graph", "none"}, {"batch", 32}})};
+  data.defaults = tuner::DefaultSettings(data.answer.campaign.spec, std::span(data.trials).first(1));
+  return data;
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -67,17 +93,43 @@ TEST_CASE("the page asks no network for anything", "[report]") {
   CHECK_THAT(report::page_script(), !ContainsSubstring("XMLHttpRequest"));
 }
 
-TEST_CASE("only a running campaign's page loads itself again", "[report]") {
-  report::Page page{.title = "t", .state = "s", .written = "w"};
-  CHECK_THAT(report::html_of(page, {}), !ContainsSubstring("http-equiv=\"refresh\""));
+TEST_CASE("only a running campaign's page loads itself again, and knows how old it is", "[report]") {
+  report::Page page{.title = "t", .state = "s", .written = "w", .written_unix_s = 1'700'000'000};
+  CHECK_THAT(report::html_of(page, {}),
+             !ContainsSubstring("http-equiv=\"refresh\"") && !ContainsSubstring("data-written"));
   page.running = true;
-  CHECK_THAT(report::html_of(page, {}), ContainsSubstring("http-equiv=\"refresh\""));
+  CHECK_THAT(report::html_of(page, {}),
+             ContainsSubstring("http-equiv=\"refresh\"") && ContainsSubstring("data-written=\"1700000000\""));
 }
 
-TEST_CASE("the library that draws is in the program as it was installed", "[report]") {
-  CHECK_THAT(report::chart_library(), ContainsSubstring("Chart.js v3."));
-  CHECK(report::chart_library().size() > 100'000);
-  CHECK(report::chart_library().ends_with("\n"));
+TEST_CASE("what trials have in common stands once, and each configuration can be put together again", "[report]") {
+  const report::ReportData data = two_frameworks();
+  const nlohmann::json document = report::trials_document(data);
+  const nlohmann::json& columns = document.at("columns");
+  // Each once, and in a trial in the order of the campaign file, as tables write them.
+  CHECK(document.at("settings") ==
+        nlohmann::json::parse(R"([{"lto": true}, {"batch": 64}, {"framework": "b"}, {"graph": "xla"}])"));
+  CHECK(document.at("same").at("steps") == data.trials[0].trial.fidelity.steps);
+  CHECK(columns.contains("outcome"));
+  REQUIRE(document.at("trials").size() == data.trials.size());
+  for (std::size_t i = 0; i < data.trials.size(); ++i) {
+    const nlohmann::json& row = document.at("trials")[i];
+    CHECK(row.size() == columns.size());
+    nlohmann::json configuration = document.at("default");
+    for (const nlohmann::json& place : row[columns.at("settings").get<std::size_t>()])
+      configuration.update(document.at("settings")[place.get<std::size_t>()]);
+    const auto inactive = row[columns.at("inactive").get<std::size_t>()].get<std::size_t>();
+    for (const nlohmann::json& name : document.at("inactive")[inactive]) configuration.erase(name.get<std::string>());
+    CHECK(configuration == data.trials[i].trial.configuration.to_json());
+  }
+}
+
+TEST_CASE("the library that draws is in the page compressed, and the policy names it", "[report]") {
+  CHECK(report::chart_library_gzip().starts_with("1f8b0800000000"));  // without a time
+  CHECK(report::chart_library_gzip().size() > 100'000);
+  CHECK(report::chart_library_sha256().size() == 64);
+  const std::string html = report::html_of({.title = "t", .state = "s", .written = "w"}, {});
+  CHECK_THAT(html, ContainsSubstring("id=\"chart-library\">H4sIAAAAAA"));  // the same bytes
   CHECK_THAT(report::chart_licence(), ContainsSubstring("Permission is hereby granted"));
   CHECK_THAT(report::chart_licence(), !ContainsSubstring("--"));
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/unix_time.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -19,10 +21,6 @@ constexpr nanoseconds kBetweenWrites = 10s;
 constexpr nanoseconds kOverdue =
     3s;  // beyond a deadline: to end a worker takes half a second, of a container some more
 
-std::int64_t wall_ns_of(const Clock& clock) {
-  return std::chrono::duration_cast<nanoseconds>(clock.wall().time_since_epoch()).count();
-}
-
 std::int64_t steady_ns_of(const Clock& clock) {
   return std::chrono::duration_cast<nanoseconds>(clock.steady().time_since_epoch()).count();
 }
@@ -33,7 +31,7 @@ HeartbeatWriter::HeartbeatWriter(std::filesystem::path database, std::string cam
     : database_(std::move(database)), clock_(clock) {
   beat_.file = std::move(campaign_file);
   beat_.process = db::this_process();
-  beat_.began_unix_ns = wall_ns_of(clock_);
+  beat_.began_unix_ns = unix_ns_of(clock_.wall());
 }
 
 HeartbeatWriter::~HeartbeatWriter() {
@@ -42,7 +40,7 @@ HeartbeatWriter::~HeartbeatWriter() {
 
 void HeartbeatWriter::write() {
   if (!open_) return;
-  beat_.written_unix_ns = wall_ns_of(clock_);
+  beat_.written_unix_ns = unix_ns_of(clock_.wall());
   beat_.written_steady_ns = steady_ns_of(clock_);
   beat_.next_by_steady_ns.reset();
   if (quiet_ > nanoseconds{0}) beat_.next_by_steady_ns = beat_.written_steady_ns + quiet_.count();
@@ -52,7 +50,7 @@ void HeartbeatWriter::write() {
 void HeartbeatWriter::turn_to(std::string_view activity, std::string doing, nanoseconds quiet) {
   beat_.activity = activity;
   beat_.doing = std::move(doing);
-  beat_.since_unix_ns = wall_ns_of(clock_);
+  beat_.since_unix_ns = unix_ns_of(clock_.wall());
   beat_.since_steady_ns = steady_ns_of(clock_);
   beat_.overdue_ns.reset();
   quiet_ = quiet;
@@ -134,7 +132,7 @@ void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const
   beat_.finished = progress.finished;
   beat_.failed = progress.failed;
   beat_.last_trial = trial.number;
-  beat_.last_trial_unix_ns = wall_ns_of(clock_);
+  beat_.last_trial_unix_ns = unix_ns_of(clock_.wall());
   if (progress.best && progress.best->estimate) {
     beat_.best_trial = progress.best->number;
     beat_.best_seconds = progress.best->estimate->value;
@@ -142,7 +140,7 @@ void HeartbeatWriter::finished(const space::Trial& trial, bool /*reused*/, const
       beat_.ratio = progress.baseline->estimate->value / *beat_.best_seconds;
   }
   beat_.expected_end_unix_ns.reset();
-  if (progress.left) beat_.expected_end_unix_ns = wall_ns_of(clock_) + progress.left->count();
+  if (progress.left) beat_.expected_end_unix_ns = unix_ns_of(clock_.wall()) + progress.left->count();
   turn_to("choosing", "choosing what to measure next", kQuietThinking);
 }
 

@@ -9,6 +9,7 @@
 
 #include "measure/supervisor/process_tree.hpp"
 #include "space/file_contents.hpp"
+#include "tuner/campaign/unix_time.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -32,8 +33,7 @@ void look_across_machines(ObservedStatus& observed_status) {
   const db::ProcessIdentity self = db::this_process();
   const Heartbeat& heartbeat = *observed_status.heartbeat;
   if (heartbeat.process.boot_id == self.boot_id || heartbeat.process.host == self.host) return;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() - heartbeat.written_unix_ns;
+  const std::int64_t since = now_unix_ns() - heartbeat.written_unix_ns;
   observed_status.writer = db::Life::Unknown;
   observed_status.stopped = false;
   observed_status.supervisor.reset();

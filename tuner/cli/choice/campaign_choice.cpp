@@ -113,6 +113,12 @@ db::CampaignSummary choose_campaign(const Context& context, const db::Store& sto
   return store.load_campaign(choice.name, choice.generation);
 }
 
+std::optional<db::CampaignSummary> find_campaign(const db::Store& store, db::CampaignId id) {
+  for (db::CampaignSummary& campaign : store.list_campaigns())
+    if (campaign.id == id) return std::move(campaign);
+  return std::nullopt;
+}
+
 OpenCampaign open_campaign(const Context& context, const CampaignChoice& choice) {
   auto store = open_database(context);
   auto campaign = choose_campaign(context, store, choice);

@@ -67,6 +67,9 @@ void look_for_database(const Context& context);
 [[nodiscard]] db::CampaignSummary choose_campaign(const Context& context, const db::Store& store,
                                                   const CampaignChoice& choice);
 
+/// The campaign with this id as it is now; empty: it is not there any more.
+[[nodiscard]] std::optional<db::CampaignSummary> find_campaign(const db::Store& store, db::CampaignId id);
+
 struct OpenCampaign {
   db::Store store;  ///< for reading
   db::CampaignSummary campaign;

@@ -34,9 +34,9 @@ class LiveReport final : public tuner::Observer {
                      const std::optional<measure::Comparison>& so_far) override;
 
  private:
-  void write_if_due();
-  /// False: it could not be written.
-  bool write(bool running);
+  /// Writes the page as the campaign is now, and notes when the next one is due. False: it could not be written.
+  bool renew(bool running);
+  void renew_if_due();
 
   const Context& context_;
   const db::Store& store_;

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 
 namespace nocturne::cli {
@@ -100,10 +101,11 @@ void Finish::know(const tuner::Answer& answer) {
     if (answer.best->trial.estimate) best_seconds = answer.best->trial.estimate->value;
   }
   if (answer.verdict) {
-    verdict = answer.verdict->verdict;
-    gain_percent = tuner::gain_percent(answer.verdict->log_ratio_mean);
-    gain_low_percent = tuner::gain_percent(answer.verdict->log_ratio_high);
-    gain_high_percent = tuner::gain_percent(answer.verdict->log_ratio_low);
+    const tuner::StoredGain gain = tuner::gain_of(*answer.verdict, "", false);
+    verdict = gain.verdict;
+    gain_percent = gain.gain_percent;
+    gain_low_percent = gain.low_percent;
+    gain_high_percent = gain.high_percent;
   }
 }
 

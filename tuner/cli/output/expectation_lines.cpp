@@ -83,6 +83,16 @@ nlohmann::json list_json(const std::vector<tuner::Matter>& list) {
   return result;
 }
 
+nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
+  if (!matters) return nullptr;
+  nlohmann::json ruled_out = nlohmann::json::array();
+  for (const auto& [parameter, value] : matters->ruled_out)
+    ruled_out.push_back({{"parameter", parameter}, {"value", value}});
+  return {{"confidence", tuner::kPageConfidence}, {"much", list_json(matters->much)},
+          {"hardly", list_json(matters->hardly)}, {"unsure", list_json(matters->unsure)},
+          {"ruled_out", std::move(ruled_out)},    {"ruled_out_share", matters->ruled_out_share}};
+}
+
 }  // namespace
 
 void print_expectations(const Context& context, const tuner::Expectations& expectations) {
@@ -117,21 +127,17 @@ nlohmann::json values_json(std::span<const tuner::OtherValue> values) {
   return result;
 }
 
-nlohmann::json matters_json(const std::optional<tuner::Matters>& matters) {
-  if (!matters) return nullptr;
-  nlohmann::json ruled_out = nlohmann::json::array();
-  for (const auto& [parameter, value] : matters->ruled_out)
-    ruled_out.push_back({{"parameter", parameter}, {"value", value}});
-  return {{"confidence", tuner::kPageConfidence}, {"much", list_json(matters->much)},
-          {"hardly", list_json(matters->hardly)}, {"unsure", list_json(matters->unsure)},
-          {"ruled_out", std::move(ruled_out)},    {"ruled_out_share", matters->ruled_out_share}};
-}
-
 nlohmann::json continuing_json(const std::optional<tuner::ValueOfContinuing>& continuing) {
   if (!continuing) return nullptr;
   return {{"seconds", continuing->time.count()},
           {"trials", continuing->expected_gain.trials},
           {"log_gain", continuing->expected_gain.mean}};
+}
+
+void add_expectations(nlohmann::json& document, const tuner::Expectations& expectations) {
+  document["matters"] = matters_json(expectations.matters);
+  document["continuing"] = continuing_json(expectations.continuing);
+  document["without"] = expectations.without;
 }
 
 }  // namespace nocturne::cli

@@ -22,7 +22,8 @@ void print_expectations(const Context& context, const tuner::Expectations& expec
 
 /// README.md of tuner/cli describes their keys. null: nothing can be said.
 [[nodiscard]] nlohmann::json values_json(std::span<const tuner::OtherValue> values);
-[[nodiscard]] nlohmann::json matters_json(const std::optional<tuner::Matters>& matters);
 [[nodiscard]] nlohmann::json continuing_json(const std::optional<tuner::ValueOfContinuing>& continuing);
+/// Sets `matters`, `continuing` and `without` of a document.
+void add_expectations(nlohmann::json& document, const tuner::Expectations& expectations);
 
 }  // namespace nocturne::cli

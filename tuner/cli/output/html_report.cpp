@@ -4,19 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <chrono>
 #include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "db/process_identity.hpp"
 #include "measure/run/shell_words.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
 #include "tuner/cli/output/answer_page.hpp"
@@ -27,16 +28,12 @@
 #include "tuner/installation/invocation.hpp"
 #include "tuner/installation/version.hpp"
 #include "tuner/report/html/report_data.hpp"
+#include "tuner/report/html/trials_document.hpp"
 
 namespace nocturne::cli {
 namespace {
 
 using nlohmann::json;
-
-std::int64_t now_unix_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 /// Whom the texts of a campaign may name: who reads the database now, and on which machine it was filled.
 report::Names names_in(const Context& context, std::span<const report::ReportData> all, const db::Store& store) {
@@ -45,8 +42,7 @@ report::Names names_in(const Context& context, std::span<const report::ReportDat
     if (auto user = context.variable(variable)) names.users.push_back(*std::move(user));
   if (const ::passwd* entry = ::getpwuid(::getuid())) names.users.emplace_back(entry->pw_name);
   names.home = context.variable("HOME").value_or("");
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) names.hosts.emplace_back(host.data());
+  names.hosts.push_back(db::this_process().host);
   for (const report::ReportData& data : all) {
     if (const auto found = data.machine.find("system.host"); found != data.machine.end())
       names.hosts.push_back(found->second);
@@ -58,55 +54,55 @@ report::Names names_in(const Context& context, std::span<const report::ReportDat
   return names;
 }
 
-std::vector<report::ShellLine> lines_to_run(const Context& context, const HtmlReport& shown) {
-  const db::CampaignSummary& campaign = shown.answer.campaign;
+std::vector<report::ShellLine> lines_to_run(const Context& context, const report::ReportData& data) {
+  const db::CampaignSummary& campaign = data.answer.campaign;
   const std::string name = measure::shell_quote(campaign.name);
-  if (shown.running)
+  if (data.moment.running)
     return {{.what = "See what it is doing now", .line = tuner::command_text("status", words_for(campaign))}};
   std::error_code ignored;
   const bool exported = std::filesystem::exists(profile_file(campaign.name, context), ignored);
-  if (shown.answer.verified_faster() && exported) {
+  if (data.answer.verified_faster() && exported) {
     const bool own = tuner::tunes_own_command(campaign.spec);
     return {{.what = own ? "Run your command as it was measured" : "Run a command of your own with these settings",
              .line = tuner::command_text("apply", own ? name : name + " -- COMMAND")},
             {.what = "Is it still so today?", .line = tuner::command_text("verify", name)}};
   }
-  if (shown.answer.verified_faster())
+  if (data.answer.verified_faster())
     return {{.what = "Write it down for a deployment", .line = tuner::command_text("export", words_for(campaign))}};
   if (!campaign.finished_unix_ns) return {{.what = "Go on", .line = tuner::tune_command(campaign.spec)}};
-  if (!shown.answer.best) {
+  if (!data.answer.best) {
     return {{.what = "See the failures one by one",
              .line = tuner::command_text("list", fmt::format("trials {} --outcome failed", words_for(campaign)))}};
   }
-  return {{.what = "See everything that is known of the best",
-           .line = tuner::command_text("show",
-                                       fmt::format("{} {}", shown.answer.best->trial.number, words_for(campaign)))}};
+  return {
+      {.what = "See everything that is known of the best",
+       .line = tuner::command_text("show", fmt::format("{} {}", data.answer.best->trial.number, words_for(campaign)))}};
 }
 
-std::string verdict_of(const HtmlReport& shown) {
-  std::string sentence = gain_sentence(shown.answer);
+std::string verdict_of(const tuner::Answer& answer) {
+  std::string sentence = gain_sentence(answer);
   if (sentence.empty()) return sentence;
-  if (shown.answer.verdict) sentence = "The best is " + sentence;
+  if (answer.verdict) sentence = "The best is " + sentence;
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
   return sentence + ".";
 }
 
-std::string state_of(const HtmlReport& shown, std::int64_t now) {
-  const db::CampaignSummary& campaign = shown.answer.campaign;
-  if (shown.running) return fmt::format("Running; as it was at {}. This page loads itself again.", time_text(now));
+std::string state_of(const db::CampaignSummary& campaign, const report::Moment& moment) {
+  if (moment.running)
+    return fmt::format(
+        "Running; as it was at {}. This page loads itself again; if that was long ago, the campaign may have ended "
+        "since",
+        time_text(moment.now_unix_ns));
   if (campaign.finished_unix_ns) return "Finished " + time_text(*campaign.finished_unix_ns);
   return "Not finished; nobody tunes it now";
 }
 
-std::vector<json> documents_of(const HtmlReport& shown, const report::ReportData& data) {
-  json best = answer_json(shown.answer);
-  best["matters"] = matters_json(shown.expectations.matters);
-  best["continuing"] = continuing_json(shown.expectations.continuing);
-  best["without"] = shown.expectations.without;
+std::vector<json> documents_of(const report::ReportData& data) {
+  json best = answer_json(data.answer);
+  add_expectations(best, data.expectations);
   const TrialNumbers numbers = numbers_of(data.trials);
   const auto compared = [&](const db::StoredComparison& each) { return comparison_row(each, numbers); };
-  return {named_document("best", std::move(best)),
-          named_document("list-trials", {{"trials", json_list(data.trials, trial_row)}}),
+  return {named_document("best", std::move(best)), named_document("report-trials", report::trials_document(data)),
           named_document("list-comparisons", {{"comparisons", json_list(data.comparisons, compared)}}),
           named_document("list-events", {{"events", json_list(data.events, event_row)}})};
 }
@@ -115,17 +111,17 @@ std::string name_of(const db::CampaignSummary& campaign) {
   return fmt::format("{}, generation {}", campaign.name, campaign.generation);
 }
 
-report::Page page_of(const Context& context, const HtmlReport& shown, const report::ReportData& data) {
-  return {.title = name_of(shown.answer.campaign),
-          .state = state_of(shown, data.moment.now_unix_ns),
-          .running = shown.running,
+report::Page page_of(const Context& context, const report::ReportData& data) {
+  return {.title = name_of(data.answer.campaign),
+          .state = state_of(data.answer.campaign, data.moment),
+          .running = data.moment.running,
           .facts = report::page_facts(data),
-          .headline = {.verdict = verdict_of(shown),
-                       .proven = shown.answer.verified_faster(),
-                       .run = lines_to_run(context, shown),
+          .headline = {.verdict = verdict_of(data.answer),
+                       .proven = data.answer.verified_faster(),
+                       .run = lines_to_run(context, data),
                        .wrong = report::what_went_wrong(data)},
           .sections = report::page_sections(data),
-          .documents = documents_of(shown, data)};
+          .documents = documents_of(data)};
 }
 
 /// What each page says, under its campaign's name.
@@ -154,17 +150,18 @@ report::Page joined(std::vector<report::Page> pages, std::span<const report::Rep
 
 }  // namespace
 
-std::string html_text(const Context& context, const db::Store& store, std::span<const HtmlReport> reports,
+std::string html_text(const Context& context, const db::Store& store, std::vector<HtmlReport> reports,
                       bool with_names) {
-  const std::int64_t now = now_unix_ns();
+  const std::int64_t now = tuner::now_unix_ns();
   std::vector<report::ReportData> all;
   std::vector<report::Page> pages;
-  for (const HtmlReport& shown : reports) {
-    all.push_back(
-        report::report_data(store, shown.answer, shown.expectations, {.now_unix_ns = now, .running = shown.running}));
-    pages.push_back(page_of(context, shown, all.back()));
+  for (HtmlReport& each : reports) {
+    all.push_back(report::report_data(store, std::move(each.answer), std::move(each.expectations),
+                                      {.now_unix_ns = now, .running = each.running}));
+    pages.push_back(page_of(context, all.back()));
   }
   report::Page page = pages.size() == 1 ? std::move(pages.front()) : joined(std::move(pages), all);
+  page.written_unix_s = now / 1'000'000'000;
   page.written = fmt::format("Written {} by Nocturne {}.", utc_text(now), tuner::version());
   return report::html_of(page, with_names ? report::Discretion() : report::Discretion(names_in(context, all, store)));
 }
@@ -174,9 +171,9 @@ std::filesystem::path html_file(const Context& context, const db::CampaignSummar
 }
 
 std::expected<std::int64_t, std::string> write_html(const Context& context, const db::Store& store,
-                                                    std::span<const HtmlReport> reports,
-                                                    const std::filesystem::path& file, bool with_names) {
-  const std::string text = html_text(context, store, reports, with_names);
+                                                    std::vector<HtmlReport> reports, const std::filesystem::path& file,
+                                                    bool with_names) {
+  const std::string text = html_text(context, store, std::move(reports), with_names);
   if (auto written = space::write_file(file, text); !written) return std::unexpected(written.error());
   return std::ssize(text);
 }

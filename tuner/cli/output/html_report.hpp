@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "db/store.hpp"
 #include "tuner/campaign/answer/answer.hpp"
@@ -17,19 +17,19 @@
 namespace nocturne::cli {
 
 struct HtmlReport {
-  const tuner::Answer& answer;
-  const tuner::Expectations& expectations;  ///< empty where the campaign is still running
-  bool running = false;                     ///< a session measures: the page loads itself again
+  tuner::Answer answer;
+  tuner::Expectations expectations{};  ///< empty where the campaign is still running
+  bool running = false;                ///< a session measures: the page loads itself again
 };
 
 /// Of one campaign, or of several side by side. REQUIRES: not empty.
-[[nodiscard]] std::string html_text(const Context& context, const db::Store& store, std::span<const HtmlReport> reports,
+[[nodiscard]] std::string html_text(const Context& context, const db::Store& store, std::vector<HtmlReport> reports,
                                     bool with_names);
 /// reports/NAME.html in the data folder.
 [[nodiscard]] std::filesystem::path html_file(const Context& context, const db::CampaignSummary& campaign);
 /// Replaces the file as a whole; its size in bytes. The error is a sentence with the path.
 [[nodiscard]] std::expected<std::int64_t, std::string> write_html(const Context& context, const db::Store& store,
-                                                                  std::span<const HtmlReport> reports,
+                                                                  std::vector<HtmlReport> reports,
                                                                   const std::filesystem::path& file, bool with_names);
 
 }  // namespace nocturne::cli

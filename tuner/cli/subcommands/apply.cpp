@@ -26,6 +26,7 @@
 #include "measure/protocol/event_writer.hpp"
 #include "measure/supervisor/run_folder.hpp"
 #include "space/write_file.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/number_checks.hpp"
 #include "tuner/cli/choice/profile_choice.hpp"
@@ -170,9 +171,8 @@ void tell_seen(const Context& context, const deploy::Profile& profile, const dep
   const std::string said = deploy::sentence_of(canary, limits);
   if (canary.finding != deploy::CanaryFinding::AsMeasured)
     print_sentences(*context.err, "warning", {said + (falls_back ? "; the default is started instead" : "")});
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto kept = deploy::append_deployment(
-      context.deployments_folder(), {.time = utc_text(std::chrono::nanoseconds(now).count()),
+      context.deployments_folder(), {.time = utc_text(tuner::now_unix_ns()),
                                      .host = deploy::host_here(),
                                      .profile = profile.campaign,
                                      .trial = profile.trial,

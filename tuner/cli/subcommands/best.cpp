@@ -85,9 +85,7 @@ ExitCode run(const BestOptions& options, Context& context) {
   const auto expected = tuner::expectations_of(store, answer);
   if (context.json) {
     nlohmann::json document = answer_json(answer);
-    document["matters"] = matters_json(expected.matters);
-    document["continuing"] = continuing_json(expected.continuing);
-    document["without"] = expected.without;
+    add_expectations(document, expected);
     print_json(context, "best", document);
   } else {
     print_answer(context, answer);

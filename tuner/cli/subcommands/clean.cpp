@@ -3,7 +3,6 @@
 
 #include "tuner/cli/subcommand.hpp"
 
-#include <chrono>
 #include <map>
 #include <ostream>
 #include <string>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/campaign_file/quantity.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
@@ -109,8 +109,7 @@ ExitCode run(const CleanOptions& options, Context& context) {
   std::error_code ignored;
   const bool exists = std::filesystem::exists(context.database(), ignored);
   auto store = open_database(context, options.yes && exists ? db::Mode::ReadWrite : db::Mode::ReadOnly);
-  const std::int64_t now =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::int64_t now = tuner::now_unix_ns();
   const auto all = find_leftovers(store, context, now, {.environments = options.environments});
   const std::vector<Leftover> chosen = choose_leftovers(all, rule, now);
 

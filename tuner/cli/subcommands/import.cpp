@@ -3,7 +3,6 @@
 #include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <ostream>
@@ -16,6 +15,7 @@
 #include "db/store.hpp"
 #include "search/replay/load.hpp"
 #include "search/replay/space_folder.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
@@ -88,10 +88,8 @@ std::vector<db::ImportedCampaign> campaigns_of(const ImportOptions& options, con
       refuse(context, ExitCode::NotFound, fmt::format("{}: no campaign in it is finished and has a good trial", file));
     std::ranges::move(found, std::back_inserter(all));
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  for (const auto& each : recorded_spaces(files, options.study, context))
-    all.push_back(tuner::campaign_of(each, now_ns));
+  const std::int64_t now = tuner::now_unix_ns();
+  for (const auto& each : recorded_spaces(files, options.study, context)) all.push_back(tuner::campaign_of(each, now));
   return all;
 }
 

@@ -12,6 +12,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "measure/run/own_program.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -32,6 +33,11 @@ struct InitOptions {
   bool force = false;
 };
 
+/// Whether our own worker is there without being built.
+bool came_along() {
+  return !measure::find_own_program("nocturne-onednn", "NOCTURNE_ONEDNN_PROGRAM").empty();
+}
+
 /// The CPU's alone: what a GPU could train has examples of its own.
 tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFacts& machine,
                            const tuner::Frameworks& frameworks) {
@@ -46,7 +52,7 @@ tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFac
   for (const std::string& name : frameworks.names()) {
     if (name.contains("cuda") || name.contains("cudnn") || !frameworks.obstacle(name).empty()) continue;
     const bool own = frameworks.recipe(name) == nullptr;
-    if (own && found.compilers.empty()) continue;  // it is built here
+    if (own && found.compilers.empty() && !came_along()) continue;  // it is built here
     const bool ready = own || frameworks.installed(name).has_value();
     (ready ? found.frameworks : found.more).push_back(name);
   }

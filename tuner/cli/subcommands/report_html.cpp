@@ -1,9 +1,9 @@
 // `nocturne report html [CAMPAIGN [OTHER]]`: the page of a campaign, or of two side by side, into a file.
 
 #include <filesystem>
-#include <list>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,24 +35,21 @@ std::vector<db::CampaignSummary> chosen(const ReportOptions& options, const Cont
 ExitCode report_html(const ReportOptions& options, const Context& context) {
   const auto store = open_database(context);
   const auto campaigns = chosen(options, context, store);
-  std::list<tuner::Answer> answers;  // whose places stay
-  std::list<tuner::Expectations> expectations;
   std::vector<HtmlReport> reports;
   for (const db::CampaignSummary& campaign : campaigns) {
-    const bool running = campaign.owner_pid.has_value();
-    const auto& answer = answers.emplace_back(tuner::answer_of(store, campaign));
-    const auto& expected =
-        expectations.emplace_back(running ? tuner::Expectations{} : tuner::expectations_of(store, answer));
-    reports.push_back({.answer = answer, .expectations = expected, .running = running});
+    require_times(context, campaign);
+    HtmlReport report{.answer = tuner::answer_of(store, campaign), .running = campaign.owner_pid.has_value()};
+    if (!report.running) report.expectations = tuner::expectations_of(store, report.answer);
+    reports.push_back(std::move(report));
   }
   if (options.output == "-") {
-    context.verbatim() << html_text(context, store, reports, options.with_names);
+    context.verbatim() << html_text(context, store, std::move(reports), options.with_names);
     return ExitCode::Ok;
   }
   const std::filesystem::path file =
       options.output.empty() ? html_file(context, campaigns.back()) : std::filesystem::path(options.output);
-  const auto bytes =
-      value_or_refuse(context, ExitCode::OutputFailed, write_html(context, store, reports, file, options.with_names));
+  const auto bytes = value_or_refuse(context, ExitCode::OutputFailed,
+                                     write_html(context, store, std::move(reports), file, options.with_names));
   if (context.json)
     print_json(context, "report-html", {{"file", file.string()}, {"bytes", bytes}});
   else

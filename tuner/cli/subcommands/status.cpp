@@ -17,6 +17,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/heartbeat/observed_status.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -211,11 +212,10 @@ void setup(CLI::App& subcommand, StatusOptions& options) {
 
 /// How it looks at this moment.
 Report look(const db::Store& store, const tuner::Answer& answer, const tuner::ObservedStatus& observed_status) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {.answer = answer,
           .observed_status = observed_status,
           .condition = tuner::condition_of(observed_status),
-          .now_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+          .now_unix_ns = tuner::now_unix_ns(),
           .defaults = tuner::default_settings_of(store, answer.campaign)};
 }
 

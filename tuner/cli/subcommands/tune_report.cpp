@@ -2,11 +2,12 @@
 
 #include <filesystem>
 #include <ostream>
-#include <span>
+#include <utility>
 
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
@@ -51,9 +52,9 @@ void print_profile(const Context& context, const ProfileReport& profile) {
 }
 
 /// Writes the page to look at; empty where that failed, which is said.
-std::string export_page(const Context& context, const db::Store& store, const HtmlReport& report) {
+std::string export_page(const Context& context, const db::Store& store, HtmlReport report) {
   const std::filesystem::path file = html_file(context, report.answer.campaign);
-  const auto written = write_html(context, store, std::span(&report, 1), file, false);
+  const auto written = write_html(context, store, {std::move(report)}, file, false);
   if (written) return file.string();
   *context.err << "No report was written: " << written.error() << '\n';
   return {};
@@ -87,35 +88,31 @@ std::string_view word_of(tuner::Ending ending) {
 
 ExitCode report_session(const Context& context, const db::Store& store, const tuner::SessionResult& result,
                         const std::string& same_command, Finish& finish) {
-  for (const db::CampaignSummary& campaign : store.list_campaigns()) {
-    if (campaign.id != result.campaign) continue;
-    const auto answer = tuner::answer_of(store, campaign);
-    const ProfileReport profile = export_profile(context, store, answer);
-    finish.know(answer);
-    finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
-    const auto expected = tuner::expectations_of(store, answer);
-    finish.report = export_page(context, store, {.answer = answer, .expectations = expected});
-    if (context.json) {
-      nlohmann::json document = answer_json(answer);
-      document["ending"] = result.because;
-      document["matters"] = matters_json(expected.matters);
-      document["continuing"] = continuing_json(expected.continuing);
-      document["without"] = expected.without;
-      document["profile"] = profile.json;
-      document["report"] = text_or_null(finish.report);
-      print_json(context, "tune", document);
-    } else {
-      *context.out << '\n';
-      print_answer(context, answer);
-      print_expectations(context, expected);
-      print_profile(context, profile);
-      if (!finish.report.empty()) *context.out << "Report    " << tuner::file_word(finish.report) << '\n';
-      if (result.ending == tuner::Ending::Interrupted) print_command(context, "Go on", same_command);
-    }
-    if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
-    return answer.best ? ExitCode::Ok : ExitCode::Negative;
+  const auto campaign = find_campaign(store, result.campaign);
+  if (!campaign) return ExitCode::NotFound;
+  const auto answer = tuner::answer_of(store, *campaign);
+  const ProfileReport profile = export_profile(context, store, answer);
+  finish.know(answer);
+  finish.profile = profile.json.is_object() ? profile.json.value("json", "") : "";
+  const auto expected = tuner::expectations_of(store, answer);
+  finish.report = export_page(context, store, {.answer = answer, .expectations = expected});
+  if (context.json) {
+    nlohmann::json document = answer_json(answer);
+    document["ending"] = result.because;
+    add_expectations(document, expected);
+    document["profile"] = profile.json;
+    document["report"] = text_or_null(finish.report);
+    print_json(context, "tune", document);
+  } else {
+    *context.out << '\n';
+    print_answer(context, answer);
+    print_expectations(context, expected);
+    print_profile(context, profile);
+    if (!finish.report.empty()) *context.out << "Report    " << tuner::file_word(finish.report) << '\n';
+    if (result.ending == tuner::Ending::Interrupted) print_command(context, "Go on", same_command);
   }
-  return ExitCode::NotFound;
+  if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
+  return answer.best ? ExitCode::Ok : ExitCode::Negative;
 }
 
 }  // namespace nocturne::cli

@@ -12,6 +12,7 @@
 #include "measure/artifact/artifact.hpp"
 #include "measure/environment/environment_store.hpp"
 #include "space/folder_entries.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/deploy/profile.hpp"
 #include "tuner/executor/stray_runs.hpp"
 
@@ -75,10 +76,6 @@ std::string why_build_stays(const std::string& key, const Profiles& profiles, co
   if (!tuned.campaign.empty()) return fmt::format("campaign '{}' is being tuned", tuned.campaign);
   if (!profiles.unreadable.empty()) return fmt::format("{} cannot be read and may name it", profiles.unreadable);
   return "";
-}
-
-std::int64_t unix_ns_of(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 /// A process was started by a path in it: what Python it is does not show, for the program is a link.
@@ -153,7 +150,7 @@ std::vector<Leftover> find_leftovers(const db::Store& store, const Context& cont
                            .name = environment.recipe,
                            .folder = environment.folder,
                            .bytes = static_cast<std::int64_t>(environment.bytes),
-                           .used_unix_ns = unix_ns_of(environment.last_used),
+                           .used_unix_ns = tuner::unix_ns_of(environment.last_used),
                            .kept_because = why_environment_stays(environment, profiles, tuned)});
     }
   }
@@ -163,7 +160,7 @@ std::vector<Leftover> find_leftovers(const db::Store& store, const Context& cont
                            .name = build.key,
                            .folder = build.folder,
                            .bytes = static_cast<std::int64_t>(build.bytes),
-                           .used_unix_ns = unix_ns_of(build.last_used),
+                           .used_unix_ns = tuner::unix_ns_of(build.last_used),
                            .kept_because = why_build_stays(build.key, profiles, tuned)});
     }
   }

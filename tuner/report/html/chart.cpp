@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kHueNames = {"main", "other", "good", 
 constexpr std::array<std::string_view, 5> kFormNames = {"points", "line", "steps", "band", "bars"};
 
 json end_json(const std::optional<double>& end) {
-  return end ? json(*end) : json();
+  return end ? number_json(*end) : json();
 }
 
 json axis_json(const Axis& axis) {
@@ -29,21 +29,15 @@ json axis_json(const Axis& axis) {
           {"whole", axis.whole}};
 }
 
-/// Seven digits are more than a pixel; JSON knows no infinity, and what is so far away lies outside of any chart.
-double rounded(double value) {
-  constexpr double kFarAway = 1e9;
-  if (value == 0) return value;
-  if (!std::isfinite(value)) return value < 0 ? -kFarAway : kFarAway;
-  const double scale = std::pow(10.0, 6 - std::floor(std::log10(std::abs(value))));
-  return std::isfinite(scale) ? std::round(value * scale) / scale : value;
-}
-
 json series_json(const Series& series) {
   json data = json::array();
   for (const Datum& each : series.data) {
-    json datum = {rounded(each.at), rounded(each.low)};
-    if (series.form == Form::Band || series.form == Form::Bars) datum.push_back(rounded(each.high));
-    if (!each.text.empty()) datum.push_back(each.text);
+    json datum = {number_json(each.at), number_json(each.low)};
+    if (series.form == Form::Band || series.form == Form::Bars) datum.push_back(number_json(each.high));
+    if (each.trial)
+      datum.push_back(*each.trial);
+    else if (!each.text.empty())
+      datum.push_back(each.text);
     data.push_back(std::move(datum));
   }
   return {{"name", series.name},
@@ -60,10 +54,23 @@ json to_json(const Chart& chart) {
   for (const Series& each : chart.series) series.push_back(series_json(each));
   json marks = json::array();
   for (const Mark& each : chart.marks)
-    marks.push_back({{"at", each.at}, {"text", each.text}, {"vertical", each.vertical}});
-  return {
-      {"id", chart.id},          {"title", chart.title}, {"says", chart.says},          {"x", axis_json(chart.x)},
-      {"y", axis_json(chart.y)}, {"rows", chart.rows},   {"series", std::move(series)}, {"marks", std::move(marks)}};
+    marks.push_back({{"at", number_json(each.at)}, {"text", each.text}, {"vertical", each.vertical}});
+  return {{"id", chart.id},     {"campaign", chart.campaign},  {"x", axis_json(chart.x)},  {"y", axis_json(chart.y)},
+          {"rows", chart.rows}, {"series", std::move(series)}, {"marks", std::move(marks)}};
+}
+
+json number_json(double value) {
+  constexpr int kDigits = 6;
+  constexpr double kFarAway = 1e9;  // JSON knows no infinity, and this lies outside of any chart
+  if (!std::isfinite(value)) return value < 0 ? -kFarAway : kFarAway;
+  if (value == std::round(value) && std::abs(value) < kFarAway) return static_cast<std::int64_t>(value);
+  const double scale = std::pow(10.0, kDigits - 1 - std::floor(std::log10(std::abs(value))));
+  return std::isfinite(scale) ? std::round(value * scale) / scale : value;
+}
+
+bool spans_much(double least, double most) {
+  constexpr double kMuch = 4;  // times as much: a quarter of a linear axis
+  return least > 0 && most > kMuch * least;
 }
 
 std::string digits(double value) {

@@ -6,6 +6,8 @@
 /// Where `rows` is empty, data have numbers on both axes. Else a row is a horizontal bar with a name, and only the
 /// x axis has numbers.
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,6 +42,8 @@ struct Datum {
   /// y, or x in a row; a band and a bar reach from `low` to `high`, of the other forms both are the same.
   double low = 0, high = 0;
   std::string text{};  ///< said of this one
+  /// Said instead: the number of a trial, of which the page knows the settings.
+  std::optional<std::int64_t> trial{};
 };
 
 struct Series {
@@ -71,15 +75,25 @@ struct Chart {
   std::vector<Series> series{};
   std::vector<Mark> marks{};
   ChartTable table{};
+  std::size_t campaign = 0;  ///< which of those of the page its trials are of
 };
 
-/// What page.js reads: all but the table.
+/// What page.js reads: not the title, what it says and the table, which stand in the page.
 [[nodiscard]] nlohmann::json to_json(const Chart& chart);
+/// Six digits, which are less than a pixel and than the error of any measurement; whole numbers without a point.
+[[nodiscard]] nlohmann::json number_json(double value);
 
 /// A point of a line.
 [[nodiscard]] inline Datum point(double at, double value, std::string text = {}) {
   return {.at = at, .low = value, .high = value, .text = std::move(text)};
 }
+
+[[nodiscard]] inline Datum trial_point(double at, double value, std::int64_t trial) {
+  return {.at = at, .low = value, .high = value, .trial = trial};
+}
+
+/// Whether an axis from `least` to `most` has to be logarithmic for the small ones to be told from each other.
+[[nodiscard]] bool spans_much(double least, double most);
 
 /// Three significant digits, without an exponent: "0.00123", "4.71", "1234".
 [[nodiscard]] std::string digits(double value);

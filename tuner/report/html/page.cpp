@@ -37,15 +37,16 @@ std::string base64_of_hexadecimal(std::string_view digits) {
   return result;
 }
 
-/// How a policy names this very text.
-std::string source_of(const std::string& text) {
-  return fmt::format("'sha256-{}'", base64_of_hexadecimal(space::sha256(text)));
+/// How a policy names the text with this hash.
+std::string source_of(std::string_view sha256) {
+  return fmt::format("'sha256-{}'", base64_of_hexadecimal(sha256));
 }
 
 std::string policy() {
   static const std::string text =
       fmt::format("default-src 'none'; style-src {}; script-src {} {}; base-uri 'none'; form-action 'none'",
-                  source_of(page_styles()), source_of(chart_library()), source_of(page_script()));
+                  source_of(space::sha256(page_styles())), source_of(chart_library_sha256()),
+                  source_of(space::sha256(page_script())));
   return text;
 }
 
@@ -65,9 +66,13 @@ class Writer {
   }
 
   void begin(const Page& page) {
-    html_ += fmt::format("<body{}>\n<header>\n<h1>{}</h1>\n<p class=\"state{}\">{}</p>\n<dl>\n",
-                         page.running ? " class=\"running\"" : "", text(page.title), page.running ? " running" : "",
-                         text(page.state));
+    html_ +=
+        fmt::format("<body{}>\n<header>\n<h1>{}</h1>\n", page.running ? " class=\"running\"" : "", text(page.title));
+    if (page.running)
+      html_ += fmt::format("<p class=\"state running\" data-written=\"{}\">", page.written_unix_s);
+    else
+      html_ += "<p class=\"state\">";
+    html_ += fmt::format("{}</p>\n<dl>\n", text(page.state));
     for (const PageFact& fact : page.facts)
       html_ += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", text(fact.name), text(fact.value));
     html_ += "</dl>\n</header>\n<main>\n";
@@ -92,7 +97,6 @@ class Writer {
 
   void section(const PageSection& section) {
     html_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", escaped(section.id), text(section.heading));
-    for (const std::string& each : section.says) html_ += fmt::format("<p>{}</p>\n", text(each));
     if (section.charts.empty()) html_ += fmt::format("<p class=\"instead\">{}</p>\n", text(section.instead));
     for (const Chart& each : section.charts) chart(each);
     html_ += "</section>\n";
@@ -119,7 +123,8 @@ class Writer {
       const int number = ++known[id];
       data(number == 1 ? id : fmt::format("{}-{}", id, number), discretion_.document(document));
     }
-    html_ += fmt::format("<script>{}</script>\n", chart_library());
+    static const std::string library = base64_of_hexadecimal(chart_library_gzip());
+    html_ += fmt::format("<script type=\"application/gzip\" id=\"chart-library\">{}</script>\n", library);
     html_ += fmt::format("<!--\n{}\n-->\n", chart_licence());
     html_ += fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script());
     return std::move(html_);
@@ -132,8 +137,9 @@ class Writer {
 
   void chart(const Chart& chart) {
     html_ += fmt::format(
-        "<figure>\n<figcaption><h3>{0}</h3><p>{1}</p></figcaption>\n<div class=\"picture\"><canvas id=\"chart-{2}\" "
-        "role=\"img\" aria-label=\"{0} {1}\"></canvas></div>\n",
+        "<figure>\n<figcaption><h3 id=\"title-{2}\">{0}</h3><p id=\"says-{2}\">{1}</p></figcaption>\n<div "
+        "class=\"picture\"><canvas id=\"chart-{2}\" role=\"img\" aria-labelledby=\"title-{2} says-{2}\"></canvas>"
+        "</div>\n",
         text(chart.title), text(chart.says), escaped(chart.id));
     table(chart.table);
     html_ += "</figure>\n";

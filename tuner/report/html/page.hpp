@@ -3,10 +3,12 @@
 /// One HTML file that needs nothing else: styles, scripts, charts with their tables, and the documents of `--json`.
 ///
 /// No request to any network: the page's own policy forbids all of them, and lets only those scripts run whose hashes
-/// it names. Without scripts the tables are open and say the same. Whatever comes from a campaign is escaped.
+/// it names, the library of charts among them, which the page's script unpacks. Without scripts, or where a browser
+/// cannot do that, the tables are open and say the same. Whatever comes from a campaign is escaped.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -33,8 +35,7 @@ struct Headline {
 struct PageSection {
   std::string id, heading;
   std::vector<Chart> charts{};
-  std::string instead{};            ///< why there is no chart, and what to do; empty: none is missing
-  std::vector<std::string> says{};  ///< sentences above the charts
+  std::string instead{};  ///< why there is no chart, and what to do; empty: none is missing
 };
 
 struct PageFact {
@@ -44,12 +45,13 @@ struct PageFact {
 struct Page {
   std::string title;
   std::string state;     ///< "finished 2026-05-31 07:02"
-  bool running = false;  ///< the page loads itself again
+  bool running = false;  ///< the page loads itself again, and when it grows old says so
   std::vector<PageFact> facts{};
   Headline headline{};
   std::vector<PageSection> sections{};
   std::vector<nlohmann::json> documents{};  ///< each with its `schema`
   std::string written;                      ///< when, and by which program
+  std::int64_t written_unix_s = 0;          ///< the same moment, for the script of a page that is running
 };
 
 /// UTF-8. `discretion` sees each text before it is escaped.
@@ -62,7 +64,9 @@ struct Page {
 // The files of this folder and of the library of charts, as they are in the page. Generated.
 [[nodiscard]] const std::string& page_styles();
 [[nodiscard]] const std::string& page_script();
-[[nodiscard]] const std::string& chart_library();
+/// Compressed (RFC 1952): it is two thirds of a small page. Hexadecimal digits, as its hash, which is that of the text.
+[[nodiscard]] const std::string& chart_library_gzip();
+[[nodiscard]] std::string_view chart_library_sha256();
 [[nodiscard]] const std::string& chart_licence();
 
 }  // namespace nocturne::report

@@ -3,7 +3,15 @@
 (function () {
   const root = document.documentElement;
   root.classList.add("scripts");
-  for (const table of document.querySelectorAll("details.table")) table.open = false;
+
+  // The library that draws is in the page compressed. The policy lets it run because it names the library's hash.
+  async function load_library() {
+    const packed = Uint8Array.from(atob(document.getElementById("chart-library").textContent), (letter) => letter.charCodeAt(0));
+    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(unpacked).text();
+    document.head.append(script);
+  }
 
   let printing = false;
   const HUES = ["ink", "soft", "rule", "main", "other", "good", "warning", "extra", "faint"];
@@ -29,6 +37,17 @@
       if (last && (last + " " + word).length > length) all.push(word); else all[all.length - 1] = last ? last + " " + word : word;
     }
     return all;
+  }
+
+  // What each trial had that the default had not, by campaign and number.
+  const campaigns = Array.from(document.querySelectorAll("script[id^='document-report-trials']"), (script) => {
+    const {settings, columns, trials} = JSON.parse(script.textContent);
+    const words = settings.map((setting) => Object.entries(setting).map((pair) => pair.join("=")).join(" "));
+    return new Map(trials.map((row) => [row[columns.trial], row[columns.settings].map((place) => words[place]).join(" ") || "default"]));
+  });
+  function said(spec, what) {  // a text, or the number of a trial
+    const settings = campaigns[spec.campaign]?.get(what);
+    return typeof what !== "number" ? what || "" : "trial " + what + (settings ? ": " + settings : "");
   }
 
   // Lines across the chart with a word, and the points of rows, which a chart of bars has no place for.
@@ -85,7 +104,7 @@
         all.push({...edge, data: side(2), fill: "-1", backgroundColor: clear(colour, .22)});
       } else {
         const line = form !== "points", bare = line && (form === "steps" || series.data.length > 40 || series.dashed);
-        all.push({...common, data: series.data.map((datum) => ({x: datum[0], y: datum[1], text: datum[2]})), showLine: line,
+        all.push({...common, data: series.data.map((datum) => ({x: datum[0], y: datum[1], text: said(spec, datum[2])})), showLine: line,
                   stepped: form === "steps", borderWidth: 2, borderDash: series.dashed ? [6, 5] : [],
                   pointStyle: bare ? "line" : common.pointStyle, pointRadius: bare ? 0 : line || series.hue === "faint" ? 2.5 : 4, pointHitRadius: 6});
       }
@@ -128,17 +147,17 @@
     chosen.plugins.tooltip.callbacks = {
       title: (items) => items.length ? lines(spec.rows[items[0].parsed.y], 60) : "",
       label(item) {
-        const [low, high, text] = item.raw.said;
-        const said = [item.dataset.label + ": " + number(low) + " to " + number(high) + (text ? "; " + text : "")];
-        for (const series of points) for (const [row, value] of series.data) if (row === item.parsed.y) said.push(series.name + ": " + number(value));
-        return said.flatMap((each) => lines(each, 60));
+        const [low, high, text] = item.raw.bar;
+        const all = [item.dataset.label + ": " + number(low) + " to " + number(high) + (text ? "; " + text : "")];
+        for (const series of points) for (const [row, value] of series.data) if (row === item.parsed.y) all.push(series.name + ": " + number(value));
+        return all.flatMap((each) => lines(each, 60));
       }
     };
     const labels = spec.rows.map((_, i) => String(i));
     const bars = spec.series.filter((series) => series.form === "bars").map((series) => ({
       label: series.name, grouped: false, backgroundColor: clear(palette[series.hue], points.length ? .45 : .8), borderColor: palette[series.hue],
       borderWidth: points.length ? 1 : 0, borderSkipped: false, minBarLength: 2, barPercentage: .8, categoryPercentage: .85, maxBarThickness: 26, pointStyle: "rect",
-      data: series.data.map((datum) => ({x: [datum[1], datum[2]], y: String(datum[0]), said: [datum[1], datum[2], datum[3]]}))
+      data: series.data.map((datum) => ({x: [datum[1], datum[2]], y: String(datum[0]), bar: [datum[1], datum[2], said(spec, datum[3])]}))
     }));
     const marked = points.filter((series) => series.data.length).map((series) => ({label: series.name, data: [], pointStyle: SHAPES[series.hue], backgroundColor: palette[series.hue], borderColor: palette[series.hue]}));
     if (bars.length === spec.rows.length && bars.length > 1 && !marked.length) chosen.plugins.legend.display = false;  // the rows say it
@@ -157,10 +176,14 @@
       return new Chart(canvas, spec.rows.length ? rows(spec, palette, narrow) : plain(spec, palette, narrow));
     });
   }
-  draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  addEventListener("beforeprint", () => { printing = true; draw(); });
-  addEventListener("afterprint", () => { printing = false; draw(); });
+  load_library().then(() => {
+    root.classList.add("charts");
+    for (const table of document.querySelectorAll("details.table")) table.open = false;
+    draw();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+    addEventListener("beforeprint", () => { printing = true; draw(); });
+    addEventListener("afterprint", () => { printing = false; draw(); });
+  }, () => {});  // a browser that cannot unpack it shows the tables
 
   for (const button of document.querySelectorAll(".command button")) {
     const code = button.parentElement.querySelector("code");
@@ -176,8 +199,24 @@
     });
   }
 
+  // A campaign that was killed wrote no last page. One that runs renews its page about once a minute; a long build takes longer.
+  const OLD = 15;  // minutes
+  function tell_age() {
+    const state = document.querySelector(".state"), minutes = Math.floor((Date.now() / 1000 - state.dataset.written) / 60);
+    if (!(minutes >= OLD)) return;
+    const [unit, size] = minutes < 120 ? ["minutes", 1] : minutes < 2880 ? ["hours", 60] : ["days", 1440];
+    const age = Math.floor(minutes / size) + " " + unit;
+    const said = document.querySelector(".stale") || document.createElement("p");
+    said.className = "stale";
+    said.textContent = "This page was last written " + age + " ago, while a campaign was running that may have ended since.";
+    state.classList.remove("running");
+    state.after(said);
+  }
+
   if (document.body.classList.contains("running")) {
+    tell_age();
     setInterval(() => {  // not under the eyes of who reads a table or marks text
+      tell_age();
       if (!document.querySelector("details[open]") && getSelection().isCollapsed) location.reload();
     }, 60000);
   }

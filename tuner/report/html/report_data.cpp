@@ -29,11 +29,13 @@ double seconds_between(std::int64_t from_unix_ns, std::int64_t to_unix_ns) {
 class Stretches {
  public:
   explicit Stretches(std::int64_t began_unix_ns) : began_(began_unix_ns) {}
-  void add(Activity activity, std::int64_t from_unix_ns, std::int64_t to_unix_ns, std::string text) {
+  void add(Activity activity, std::int64_t from_unix_ns, std::int64_t to_unix_ns, std::string text,
+           std::optional<std::int64_t> trial = {}) {
     all_.push_back({.activity = activity,
                     .from_s = seconds_between(began_, from_unix_ns),
                     .to_s = seconds_between(began_, std::max(from_unix_ns, to_unix_ns)),
-                    .text = std::move(text)});
+                    .text = std::move(text),
+                    .trial = trial});
   }
   [[nodiscard]] std::vector<Stretch> take() { return std::move(all_); }
 
@@ -65,7 +67,7 @@ void add_runs(const ReportData& data, Stretches& stretches) {
   for (const db::RunSpan& run : data.runs) {
     if (run.purpose == space::Purpose::Verify) continue;  // one of a pair
     const std::int64_t end = end_of(run, data.moment);
-    stretches.add(activity_of(run), run.started_unix_ns, end, fmt::format("trial {}", run.trial));
+    stretches.add(activity_of(run), run.started_unix_ns, end, "", run.trial);
     const std::string disturbance = disturbance_of(run);
     if (!disturbance.empty())
       stretches.add(Activity::Disturbed, run.started_unix_ns, end, fmt::format("trial {}: {}", run.trial, disturbance));
@@ -98,7 +100,7 @@ void add_preparations(const ReportData& data, Stretches& stretches) {
     const std::int64_t open_end = data.moment.running ? data.moment.now_unix_ns : stored.reserved_unix_ns;
     const std::int64_t ready = first != started.end() ? first->second : stored.finished_unix_ns.value_or(open_end);
     if (ready - stored.reserved_unix_ns < kShownPreparation) continue;
-    stretches.add(Activity::Preparing, stored.reserved_unix_ns, ready, fmt::format("trial {}", stored.trial.number));
+    stretches.add(Activity::Preparing, stored.reserved_unix_ns, ready, "", stored.trial.number);
   }
   for (const db::PreflightRecord& each : data.preflights) {
     const std::int64_t end = each.preflight_unix_ns;
@@ -120,69 +122,6 @@ void add_interruptions(const ReportData& data, std::vector<Stretch>& all) {
       found.push_back({.activity = Activity::Interrupted, .from_s = last, .to_s = opened, .text = ""});
   }
   all.insert(all.end(), found.begin(), found.end());
-}
-
-/// "AMD EPYC, 1 sockets, 2 cores, 4 threads, 16 GiB"; empty: not known.
-std::string machine_of(const ReportData& data) {
-  std::string machine;
-  for (const char* name : {"cpu.model", "cpu.topology", "memory", "gpu.models"}) {
-    const auto found = data.machine.find(name);
-    if (found != data.machine.end() && !found->second.empty()) machine += (machine.empty() ? "" : ", ") + found->second;
-  }
-  return machine;
-}
-
-/// Why there is no chart of pairs.
-std::string missing_pairs(const ReportData& data) {
-  if (!data.answer.best) return "Nothing has trained, so there is nothing to compare.";
-  if (data.answer.verdict) return "The pairs themselves are not in this database.";
-  if (data.answer.baseline && data.answer.best->id == data.answer.baseline->id)
-    return "Nothing better than the default was found, so there was nothing to compare it with.";
-  if (data.moment.running) return "The best and the default are not yet measured in pairs: single trials may be lucky.";
-  return "The best and the default were not measured in pairs, so the gain is not known: single trials may be lucky.";
-}
-
-}  // namespace
-
-ReportData report_data(const db::Store& store, tuner::Answer answer, tuner::Expectations expectations,
-                       const Moment& moment) {
-  ReportData data{.answer = std::move(answer),
-                  .expectations = std::move(expectations),
-                  .moment = moment,
-                  .defaults = {},
-                  .trials = {},
-                  .runs = {},
-                  .comparisons = {},
-                  .preflights = {},
-                  .events = {},
-                  .pairs = {},
-                  .machine = {},
-                  .epochs = {},
-                  .memory = {},
-                  .reached = {},
-                  .steps = {}};
-  const db::CampaignSummary& campaign = data.answer.campaign;
-  data.defaults = tuner::default_settings_of(store, campaign);
-  data.trials = store.list_trials({.campaign = campaign.id});
-  data.runs = store.run_spans(campaign.id);
-  data.comparisons = store.comparisons(campaign.id);
-  data.preflights = store.preflights(campaign.id);
-  data.events = store.events(campaign.id, kEvents);
-  if (const auto pairs = tuner::pairs_of(store, data.answer))
-    data.pairs = {.log_ratios = tuner::log_ratios_at(pairs->stored, data.answer.objective.primary),
-                  .policy = pairs->policy};
-  if (const auto fingerprint = store.find_fingerprint(campaign.fingerprint)) {
-    for (const nlohmann::json& field : fingerprint->fields)
-      if (field.is_object() && field.contains("value") && field.at("value").is_string())
-        data.machine[field.value("name", "")] = field.at("value").get<std::string>();
-  }
-  add_details(store, data);
-  return data;
-}
-
-std::string horizon_of(const tuner::Answer& answer) {
-  if (answer.objective.target) return "a training to the target accuracy";
-  return answer.objective.primary == 1 ? "1 epoch" : fmt::format("{:g} epochs", answer.objective.primary);
 }
 
 std::vector<Stretch> stretches_of(const ReportData& data) {
@@ -208,7 +147,7 @@ Convergence convergence_of(const ReportData& data) {
     if (stored.trial.number == 0) convergence.default_seconds = stored.trial.estimate->value;
   }
   std::ranges::stable_sort(convergence.trials, {}, &Convergence::Found::at_s);
-  for (const Stretch& each : stretches_of(data)) convergence.end_s = std::max(convergence.end_s, each.to_s);
+  for (const Stretch& each : data.stretches) convergence.end_s = std::max(convergence.end_s, each.to_s);
   if (!convergence.trials.empty()) convergence.end_s = std::max(convergence.end_s, convergence.trials.back().at_s);
   if (answer.verdict && answer.comparison && convergence.default_seconds) {
     convergence.verified =
@@ -220,6 +159,55 @@ Convergence convergence_of(const ReportData& data) {
   if (data.expectations.continuing && !data.moment.running)
     convergence.hour_gain = data.expectations.continuing->expected_gain.mean;
   return convergence;
+}
+
+/// Why there is no chart of pairs.
+std::string missing_pairs(const ReportData& data) {
+  if (!data.answer.best) return "Nothing has trained, so there is nothing to compare.";
+  if (data.answer.verdict) return "The pairs themselves are not in this database.";
+  if (data.answer.baseline && data.answer.best->id == data.answer.baseline->id)
+    return "Nothing better than the default was found, so there was nothing to compare it with.";
+  if (data.moment.running) return "The best and the default are not yet measured in pairs: single trials may be lucky.";
+  return "The best and the default were not measured in pairs, so the gain is not known: single trials may be lucky.";
+}
+
+}  // namespace
+
+ReportData report_data(const db::Store& store, tuner::Answer answer, tuner::Expectations expectations,
+                       const Moment& moment) {
+  ReportData data{.answer = std::move(answer), .expectations = std::move(expectations), .moment = moment};
+  const db::CampaignSummary& campaign = data.answer.campaign;
+  data.defaults = tuner::default_settings_of(store, campaign);
+  data.trials = store.list_trials({.campaign = campaign.id});
+  data.runs = store.run_spans(campaign.id);
+  data.comparisons = store.comparisons(campaign.id);
+  data.preflights = store.preflights(campaign.id);
+  data.events = store.events(campaign.id, kEvents);
+  data.stretches = stretches_of(data);
+  if (const auto pairs = tuner::pairs_of(store, data.answer))
+    data.pairs = {.log_ratios = tuner::log_ratios_at(pairs->stored, data.answer.objective.primary),
+                  .policy = pairs->policy};
+  if (const auto fingerprint = store.find_fingerprint(campaign.fingerprint)) {
+    for (const nlohmann::json& field : fingerprint->fields)
+      if (field.is_object() && field.contains("value") && field.at("value").is_string())
+        data.machine[field.value("name", "")] = field.at("value").get<std::string>();
+  }
+  add_details(store, data);
+  return data;
+}
+
+std::string machine_of(const ReportData& data) {
+  std::string machine;
+  for (const char* name : {"cpu.model", "cpu.topology", "memory", "gpu.models"}) {
+    const auto found = data.machine.find(name);
+    if (found != data.machine.end() && !found->second.empty()) machine += (machine.empty() ? "" : ", ") + found->second;
+  }
+  return machine;
+}
+
+std::string horizon_of(const tuner::Answer& answer) {
+  if (answer.objective.target) return "a training to the target accuracy";
+  return answer.objective.primary == 1 ? "1 epoch" : fmt::format("{:g} epochs", answer.objective.primary);
 }
 
 std::vector<PageFact> page_facts(const ReportData& data) {
@@ -235,7 +223,7 @@ std::vector<PageFact> page_facts(const ReportData& data) {
   facts.push_back({.name = "times are of", .value = horizon_of(data.answer)});
   facts.push_back({.name = "trials", .value = fmt::format("{}, of which {} trained", campaign.finished, campaign.ok)});
   double end = 0;
-  for (const Stretch& each : stretches_of(data)) end = std::max(end, each.to_s);
+  for (const Stretch& each : data.stretches) end = std::max(end, each.to_s);
   facts.push_back({.name = "from its start to its end",
                    .value = end > 7200  ? digits(end / 3600) + " h"
                             : end > 120 ? digits(end / 60) + " min"
@@ -257,7 +245,7 @@ std::vector<PageSection> page_sections(const ReportData& data) {
                              {pairs_chart(data.pairs), accuracy_chart(tuner::accuracy_difference(answer),
                                                                       answer.accuracy_margin, answer.accuracy_epochs)},
                              missing_pairs(data)));
-  sections.push_back(section("night", "What happened", {timeline_chart(stretches_of(data))}, "Nothing has run yet."));
+  sections.push_back(section("night", "What happened", {timeline_chart(data.stretches)}, "Nothing has run yet."));
   sections.push_back(
       section("search", "The search", {convergence_chart(convergence_of(data))}, "No configuration has trained."));
   sections.push_back(section("effects", "What matters", {effects_chart(data.expectations.matters)},

@@ -33,6 +33,7 @@ struct ReportData {
   std::vector<db::StoredComparison> comparisons;
   std::vector<db::PreflightRecord> preflights;
   std::vector<db::EventRecord> events;                      ///< the last ones, oldest first
+  std::vector<Stretch> stretches;                           ///< since the campaign began: what it did when
   PairGains pairs;                                          ///< of the best with the default
   std::map<std::string, std::string, std::less<>> machine;  ///< fields of the fingerprint
   EpochTimes epochs;
@@ -50,17 +51,14 @@ void add_details(const db::Store& store, ReportData& data);
 
 /// What the campaign's times are of: "12 epochs".
 [[nodiscard]] std::string horizon_of(const tuner::Answer& answer);
-/// Since the campaign began: what it did when. Pure, and so is what follows.
-[[nodiscard]] std::vector<Stretch> stretches_of(const ReportData& data);
-[[nodiscard]] Convergence convergence_of(const ReportData& data);
-/// A sentence for each thing that went wrong, the gravest first.
+/// "AMD EPYC, 1 sockets, 2 cores, 4 threads, 16 GiB"; empty: not known.
+[[nodiscard]] std::string machine_of(const ReportData& data);
+/// A sentence for each thing that went wrong, the gravest first. (what_went_wrong.cpp)
 [[nodiscard]] std::vector<std::string> what_went_wrong(const ReportData& data);
 /// Machine, workload, times.
 [[nodiscard]] std::vector<PageFact> page_facts(const ReportData& data);
 [[nodiscard]] std::vector<PageSection> page_sections(const ReportData& data);
-/// What is compared of it with other campaigns. `name`: what it is called beside them.
-[[nodiscard]] Side side_of(const ReportData& data, std::string name);
-/// Several campaigns on one page: what is compared, then the sections of each, under its name.
+/// Several campaigns on one page: what is compared, then the sections of each, under its name. (side_by_side.cpp)
 [[nodiscard]] std::vector<PageSection> sections_side_by_side(std::span<const ReportData> all,
                                                              std::span<const std::string> names);
 

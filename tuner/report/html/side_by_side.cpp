@@ -7,29 +7,27 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/report/html/report_data.hpp"
 
 namespace nocturne::report {
+namespace {
 
-Side side_of(const ReportData& data, std::string name) {
+/// What is compared of it with other campaigns. `name`: what it is called beside them.
+Side side_of(const ReportData& data, const std::string& name) {
   const tuner::Answer& answer = data.answer;
-  Side side{.name = std::move(name), .machine = {}, .horizon = horizon_of(answer)};
-  for (const PageFact& fact : page_facts(data))
-    if (fact.name == "machine") side.machine = fact.value;
+  Side side{.name = name, .machine = machine_of(data), .horizon = horizon_of(answer)};
   const auto seconds = [](const std::optional<db::StoredTrial>& trial) {
     return trial && trial->trial.estimate ? std::optional(trial->trial.estimate->value) : std::nullopt;
   };
   side.default_seconds = seconds(answer.baseline);
   side.best_seconds = seconds(answer.best);
   if (answer.best) side.settings = data.defaults.text(answer.best->trial.configuration);
-  if (answer.verdict) {
-    side.gain = Side::Gain{.percent = tuner::gain_percent(answer.verdict->log_ratio_mean),
-                           .low_percent = tuner::gain_percent(answer.verdict->log_ratio_high),
-                           .high_percent = tuner::gain_percent(answer.verdict->log_ratio_low),
-                           .pairs = answer.verdict->pairs};
-  }
+  if (answer.verdict) side.gain = tuner::gain_of(*answer.verdict, "", false);
   return side;
 }
+
+}  // namespace
 
 std::vector<PageSection> sections_side_by_side(std::span<const ReportData> all, std::span<const std::string> names) {
   std::vector<Side> sides;
@@ -42,7 +40,10 @@ std::vector<PageSection> sections_side_by_side(std::span<const ReportData> all, 
     for (PageSection& section : page_sections(all[i])) {
       section.id += fmt::format("-{}", i + 1);
       section.heading = fmt::format("{}: {}", names[i], section.heading);
-      for (Chart& chart : section.charts) chart.id += fmt::format("-{}", i + 1);
+      for (Chart& chart : section.charts) {
+        chart.id += fmt::format("-{}", i + 1);
+        chart.campaign = i;
+      }
       sections.push_back(std::move(section));
     }
   }

@@ -42,9 +42,8 @@ void add_preflights(const ReportData& data, std::vector<std::string>& wrong) {
 }
 
 void add_stretches(const ReportData& data, std::vector<std::string>& wrong) {
-  const auto stretches = stretches_of(data);
-  const auto disturbed = std::ranges::count(stretches, Activity::Disturbed, &Stretch::activity);
-  const auto interrupted = std::ranges::count(stretches, Activity::Interrupted, &Stretch::activity);
+  const auto disturbed = std::ranges::count(data.stretches, Activity::Disturbed, &Stretch::activity);
+  const auto interrupted = std::ranges::count(data.stretches, Activity::Interrupted, &Stretch::activity);
   if (disturbed > 0) {
     wrong.push_back(
         fmt::format("{} run{} shared the machine with others that used much of it: what {} measured may be too long.",

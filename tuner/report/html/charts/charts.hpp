@@ -15,6 +15,7 @@
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/answer/failure_groups.hpp"
 #include "tuner/campaign/answer/ranking.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/report/html/chart.hpp"
 
 namespace nocturne::report {
@@ -37,6 +38,7 @@ struct Stretch {
   Activity activity = Activity::Trial;
   double from_s = 0, to_s = 0;  ///< since the campaign began
   std::string text{};
+  std::optional<std::int64_t> trial{};  ///< instead of a text: whose it is
 };
 /// When the campaign did what.
 [[nodiscard]] std::optional<Chart> timeline_chart(std::span<const Stretch> stretches);
@@ -99,7 +101,6 @@ struct MemoryUse {
   std::vector<Front> front;  ///< none is better in both, the fastest first
   std::optional<std::size_t> baseline{}, best{};
   std::string horizon;
-  std::string memory = "memory of its processes";
 };
 /// Empty: fewer than two trials.
 [[nodiscard]] std::optional<Chart> memory_chart(const MemoryUse& use);
@@ -137,12 +138,8 @@ struct StepTimes {
 struct Side {
   std::string name, machine, horizon;
   std::optional<double> default_seconds{}, best_seconds{};
-  struct Gain {
-    double percent = 0, low_percent = 0, high_percent = 0;
-    std::int64_t pairs = 0;
-  };
-  std::optional<Gain> gain{};  ///< of the best over the default, from pairs
-  std::string settings{};      ///< of the best, that the default has not
+  std::optional<tuner::StoredGain> gain{};  ///< of the best over the default, from pairs
+  std::string settings{};                   ///< of the best, that the default has not
 };
 /// Default and best of each. Empty: nothing trained.
 [[nodiscard]] std::optional<Chart> side_times_chart(std::span<const Side> sides);

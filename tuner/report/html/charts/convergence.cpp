@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/report/html/charts/charts.hpp"
 
 namespace nocturne::report {
@@ -10,7 +11,6 @@ namespace {
 
 constexpr double kHour = 3600;
 constexpr double kLongEnough = 2 * kHour;
-constexpr double kWideRange = 4;  // times that differ by more than this factor need a logarithmic axis
 
 /// The best so far, and a row of the table for each time it got better.
 Series best_so_far(const Convergence& convergence, ChartTable& table) {
@@ -38,9 +38,9 @@ std::optional<Chart> convergence_chart(const Convergence& convergence) {
   chart.table.columns = {"minute", "trial", "best so far, s", "settings that differ from the default"};
   Series trials{.name = "a trial", .form = Form::Points, .hue = Hue::Faint, .data = {}};
   for (const Convergence::Found& each : convergence.trials)
-    trials.data.push_back(point(each.at_s / 60, each.seconds, fmt::format("trial {}: {}", each.trial, each.settings)));
+    trials.data.push_back(trial_point(each.at_s / 60, each.seconds, each.trial));
   const auto [fastest, slowest] = std::ranges::minmax(convergence.trials, {}, &Convergence::Found::seconds);
-  chart.y.logarithmic = fastest.seconds > 0 && slowest.seconds > kWideRange * fastest.seconds;
+  chart.y.logarithmic = spans_much(fastest.seconds, slowest.seconds);
   chart.series = {std::move(trials), best_so_far(convergence, chart.table)};
   if (convergence.default_seconds) chart.marks.push_back({.at = *convergence.default_seconds, .text = "the default"});
   if (const auto& verified = convergence.verified) {
@@ -63,7 +63,7 @@ std::optional<Chart> convergence_chart(const Convergence& convergence) {
            .data = {point(convergence.end_s / 60, best), point((convergence.end_s + kHour) / 60, then)},
            .dashed = true});
     chart.says += fmt::format(" Another hour of search is forecast to make it {:.1f} % faster; that is no interval.",
-                              100 * std::expm1(*convergence.hour_gain));
+                              tuner::gain_percent(-*convergence.hour_gain));
   }
   return chart;
 }

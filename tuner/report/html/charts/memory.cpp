@@ -8,7 +8,7 @@ namespace nocturne::report {
 namespace {
 
 Datum datum_of(const MemoryUse::Trial& trial) {
-  return point(trial.gibibytes, trial.seconds, fmt::format("trial {}: {}", trial.trial, trial.settings));
+  return trial_point(trial.gibibytes, trial.seconds, trial.trial);
 }
 
 }  // namespace
@@ -20,10 +20,10 @@ std::optional<Chart> memory_chart(const MemoryUse& use) {
               .says =
                   "Each point is a trial; further left needs less memory, further down is faster. Of the marked ones "
                   "none is beaten in both.",
-              .x = {.title = fmt::format("{} at most, GiB", use.memory)},
+              .x = {.title = "memory of its processes at most, GiB"},
               .y = {.title = fmt::format("seconds for {}", use.horizon)}};
   const auto [fastest, slowest] = std::ranges::minmax(use.trials, {}, &MemoryUse::Trial::seconds);
-  chart.y.logarithmic = fastest.seconds > 0 && slowest.seconds > 4 * fastest.seconds;
+  chart.y.logarithmic = spans_much(fastest.seconds, slowest.seconds);
   Series others{.name = "a trial", .form = Form::Points, .hue = Hue::Faint, .data = {}};
   for (const MemoryUse::Trial& each : use.trials) others.data.push_back(datum_of(each));
   Series front{.name = "beaten by none in both", .form = Form::Points, .hue = Hue::Good, .data = {}};

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/comparison.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/report/html/charts/charts.hpp"
 
 namespace nocturne::report {
 namespace {
-
-double gain_of(double log_ratio) {
-  return 100 * std::expm1(log_ratio);
-}
 
 /// The interval of the first pairs is so wide that nothing else would be seen: the axis shows all pairs and the last
 /// interval, with a tenth to spare.
@@ -46,8 +43,9 @@ std::optional<Chart> pairs_chart(const PairGains& gains) {
   chart.table.columns = {"pair", "this pair, %", "all so far, %", "95 % interval from, %", "to, %"};
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     const auto number = static_cast<double>(i + 1);
-    each.data.push_back(point(number, gain_of(ratios[i])));
-    chart.table.rows.push_back({fmt::format("{}", i + 1), signed_digits(gain_of(ratios[i])), "", "", ""});
+    const double gain = tuner::gain_percent(-ratios[i]);  // which counts the ratio the other way round
+    each.data.push_back(point(number, gain));
+    chart.table.rows.push_back({fmt::format("{}", i + 1), signed_digits(gain), "", "", ""});
     if (i == 0) continue;
     const double confidence = tuner::look_confidence(static_cast<std::int64_t>(i + 1), gains.policy);
     const auto compared = measure::compare(ratios.first(i + 1),

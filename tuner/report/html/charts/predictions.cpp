@@ -19,7 +19,7 @@ std::optional<Chart> predictions_chart(std::span<const tuner::LeftOutTrial> tria
   double least = trials.front().measured, most = least;
   std::size_t held = 0;
   for (const tuner::LeftOutTrial& each : trials) {
-    points.data.push_back(point(each.measured, each.predicted, fmt::format("trial {}", each.trial)));
+    points.data.push_back(trial_point(each.measured, each.predicted, each.trial));
     chart.table.rows.push_back({fmt::format("{}", each.trial), digits(each.measured), digits(each.predicted),
                                 digits(each.low), digits(each.high)});
     least = std::min(least, each.measured);

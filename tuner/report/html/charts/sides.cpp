@@ -48,10 +48,11 @@ std::optional<Chart> side_gains_chart(std::span<const Side> sides) {
     if (!side.gain) continue;
     const auto row = static_cast<double>(chart.rows.size());
     interval.data.push_back({.at = row, .low = side.gain->low_percent, .high = side.gain->high_percent});
-    middle.data.push_back(point(row, side.gain->percent));
+    middle.data.push_back(point(row, side.gain->gain_percent));
     chart.rows.push_back(side.name);
-    chart.table.rows.push_back({side.name, signed_digits(side.gain->percent), signed_digits(side.gain->low_percent),
-                                signed_digits(side.gain->high_percent), fmt::format("{}", side.gain->pairs)});
+    chart.table.rows.push_back({side.name, signed_digits(side.gain->gain_percent),
+                                signed_digits(side.gain->low_percent), signed_digits(side.gain->high_percent),
+                                fmt::format("{}", side.gain->pairs)});
   }
   if (chart.rows.empty()) return std::nullopt;
   chart.series = {std::move(interval), std::move(middle)};

@@ -9,8 +9,8 @@
 namespace nocturne::report {
 namespace {
 
-constexpr std::array<Hue, 4> kProcessHues = {Hue::Other, Hue::Main, Hue::Good, Hue::Extra};
-constexpr std::size_t kMostPoints = 250;  // of a process: more are one cloud
+constexpr std::array<Hue, 2> kProcessHues = {Hue::Other, Hue::Main};  // the default and the best
+constexpr std::size_t kMostPoints = 250;                              // of a process: more are one cloud
 
 double middle(std::vector<double> values) {
   std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));

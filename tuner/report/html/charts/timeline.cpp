@@ -50,7 +50,8 @@ std::optional<Chart> timeline_chart(std::span<const Stretch> stretches) {
     double seconds = 0;
     for (const Stretch& each : stretches) {
       if (each.activity != lane.activity) continue;
-      series.data.push_back({.at = row, .low = each.from_s / unit, .high = each.to_s / unit, .text = each.text});
+      series.data.push_back(
+          {.at = row, .low = each.from_s / unit, .high = each.to_s / unit, .text = each.text, .trial = each.trial});
       seconds += each.to_s - each.from_s;
     }
     if (series.data.empty()) continue;
