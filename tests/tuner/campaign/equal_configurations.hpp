@@ -2,7 +2,7 @@
 
 /// What equal configurations measure, drawn again: their spread between processes and that of pairs. Three sources: a
 /// formula, and two records of a real machine, whose tails are heavier and which drift: 320 pairs of the native worker
-/// (equal_configurations.json), and the trials and pairs of campaigns over scripts of PyTorch, made when the way of a
+/// (equal_configurations.json), and the trials and pairs of campaigns over a script of PyTorch, made when the way of a
 /// campaign was fixed (equal_scripts.json).
 
 #include <cstddef>
