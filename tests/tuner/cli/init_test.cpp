@@ -170,7 +170,7 @@ TEST_CASE("tune --set says what is wrong with a setting, and where", "[cli]") {
 TEST_CASE("a campaign of hours begins with what is not known of the machine, and with a preflight", "[preview]") {
   const auto spec = read(found_here());
   tuner::Ahead ahead{.survey = tuner::survey(spec.space, spec.facts), .costs = {}, .environments = {}, .forecast = {}};
-  ahead.forecast.budget_seconds = 8 * 3600.0;
+  ahead.length = std::chrono::hours(8);
   ahead.environments.to_install = {"mxnet-1.9.1"};
   ahead.environments.download_bytes = 70'000'000;
   const auto words = [&](const tuner::KnownCampaign& known) {
@@ -182,7 +182,7 @@ TEST_CASE("a campaign of hours begins with what is not known of the machine, and
   CHECK(words({.finished = 7, .pending = 2, .noise_known = true, .figures_known = true}) ==
         "install pending search finals ");
   CHECK(words({.finished = 7, .complete = true}).empty());
-  ahead.forecast.budget_seconds = 300;
+  ahead.length = std::chrono::minutes(5);
   ahead.environments.to_install.clear();
   CHECK(words({}) == "default search finals ");
 }
