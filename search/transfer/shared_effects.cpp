@@ -37,11 +37,12 @@ struct LogNormal {
   double median = 1, sd = 1;  // sd of the logarithm
 };
 // In units of the pooled standard deviation within groups. Of the weights the median is 1 / parameters: together they
-// explain what there is.
+// explain what there is. A machine or a workload has as much of its own as all have in common, unless several were
+// measured and say otherwise: one alone cannot.
 constexpr LogNormal kWeight{.median = 1, .sd = 1.5};
 constexpr std::array<LogNormal, kScales> kPriors = {{{.median = 0.1, .sd = 1.5},
-                                                     {.median = 0.3, .sd = 1.2},
-                                                     {.median = 0.3, .sd = 1.2},
+                                                     {.median = 1, .sd = 1.2},
+                                                     {.median = 1, .sd = 1.2},
                                                      {.median = 0.1, .sd = 1.2},
                                                      {.median = 1, .sd = 2},
                                                      {.median = 4, .sd = 2},

@@ -79,7 +79,8 @@ TEST_CASE("a first campaign varies what the machine has, and nothing else", "[pr
 TEST_CASE("a first campaign of a machine with another compiler alone builds with that", "[preview]") {
   auto found = found_here();
   found.compilers = {"clang++-19"};
-  const auto* compiler = read(found).space.default_configuration().find("compiler");
+  const auto spec = read(found);
+  const auto* compiler = spec.space.default_configuration().find("compiler");
   REQUIRE(compiler != nullptr);
   CHECK(*compiler == space::Value(std::string("clang++-19")));
 }
