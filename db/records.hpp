@@ -274,6 +274,7 @@ struct StoredPair {
   Side first = Side::Candidate;
   std::string candidate_run{}, baseline_run{};
   std::vector<Slice> slices{};
+  std::string fingerprint{};  ///< hash of the machine's that measured it; empty: not known
 };
 
 /// What is compared with what.

@@ -42,14 +42,15 @@ std::vector<Slice> read_slices(const SQLite::Database& database, ComparisonId co
 
 void read_pairs(const SQLite::Database& database, StoredComparison& comparison) {
   SQLite::Statement rows = query(database,
-                                 "SELECT pair, first_side, c.run_id, b.run_id FROM pairs"
+                                 "SELECT pair, first_side, c.run_id, b.run_id, coalesce(c.fingerprint_hash, '')"
+                                 " FROM pairs"
                                  " JOIN runs c ON c.id = candidate_run JOIN runs b ON b.id = baseline_run"
                                  " WHERE comparison_id = ?1 ORDER BY pair",
                                  comparison.id);
   while (rows.executeStep()) {
     StoredPair& pair = comparison.pairs.emplace_back();
     std::string first;
-    Reader(rows).into(pair.index, first, pair.candidate_run, pair.baseline_run);
+    Reader(rows).into(pair.index, first, pair.candidate_run, pair.baseline_run, pair.fingerprint);
     pair.first = side_from_text(first);
     pair.slices = read_slices(database, comparison.id, pair.index);
   }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "measure/comparison/node_scatter.hpp"
 #include "measure/comparison/planned_looks.hpp"
 #include "measure/comparison/signed_rank.hpp"
 
@@ -45,6 +46,13 @@ struct LogRatio {
   double error = 0;  ///< standard error of middle
 };
 
+/// By Student's t, where the mean of so many values has this standard error. REQUIRES: two values at least.
+LogRatio by_student(double mean, double error, double count, double confidence) {
+  const boost::math::students_t_distribution<double> student(count - 1);
+  const double half = boost::math::quantile(student, 0.5 + confidence / 2) * error;
+  return {.middle = mean, .low = mean - half, .high = mean + half, .error = error};
+}
+
 /// By signed ranks, or by Student's t. REQUIRES: two pairs at least.
 LogRatio log_ratio_of(std::span<const double> log_ratios, double confidence) {
   if (log_ratios.size() >= kFewestRanked) {
@@ -57,10 +65,7 @@ LogRatio log_ratio_of(std::span<const double> log_ratios, double confidence) {
   const double mean = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
   double squares = 0;
   for (const double ratio : log_ratios) squares += (ratio - mean) * (ratio - mean);
-  const double error = std::sqrt(squares / (count - 1) / count);
-  const boost::math::students_t_distribution<double> student(count - 1);
-  const double half = boost::math::quantile(student, 0.5 + confidence / 2) * error;
-  return {.middle = mean, .low = mean - half, .high = mean + half, .error = error};
+  return by_student(mean, std::sqrt(squares / (count - 1) / count), count, confidence);
 }
 
 }  // namespace
@@ -148,7 +153,12 @@ Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& 
   if (log_ratios.size() == 1) result.log_ratio = log_ratios.front();
   result.gain_percent = to_percent(result.log_ratio);
   if (log_ratios.size() < 2) return result;
-  const LogRatio judged = log_ratio_of(log_ratios, options.confidence);
+  const NodeScatter scatter = scatter_of_nodes(log_ratios, options.nodes);
+  result.nodes = scatter.nodes;
+  result.over_nodes = scatter.over_nodes();
+  result.differs_by_node = scatter.differs();
+  const LogRatio judged = result.over_nodes ? by_student(scatter.mean, scatter.error, scatter.nodes, options.confidence)
+                                            : log_ratio_of(log_ratios, options.confidence);
   result.log_ratio = judged.middle;
   result.gain_percent = to_percent(judged.middle);
   result.low_percent = to_percent(judged.low);

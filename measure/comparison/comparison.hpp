@@ -11,7 +11,8 @@
 /// fairly. Drift of the machine cancels, because the steady steps of a pair enter by the paired ratio: the trimmed mean
 /// over i of ln(a_i / b_i) of neighbouring slices. The r of pairs have heavy tails, which a mean and its interval pay
 /// for. So from kFewestRanked pairs on the gain is the middle of their signed ranks, with its exact interval
-/// (signed_rank.hpp); with fewer, or where so few cannot be that sure by their ranks, the mean with Student's t.
+/// (signed_rank.hpp); with fewer, or where so few cannot be that sure by their ranks, the mean with Student's t. Pairs
+/// of three nodes or more whose gain is not the same on each are judged by the mean over nodes (node_scatter.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -70,8 +71,11 @@ struct Comparison {
   double gain_percent = 0;  ///< 100 · (T_baseline / T_candidate − 1): 100 means twice as fast
   double low_percent = 0;   ///< interval of gain_percent; −100 and infinity with fewer than two pairs
   double high_percent = 0;
-  double log_ratio = 0;       ///< where the gain is: middle or mean over the pairs
-  double standard_error = 0;  ///< of log_ratio; of a middle by the width of its interval
+  double log_ratio = 0;          ///< where the gain is: middle or mean over the pairs
+  double standard_error = 0;     ///< of log_ratio; of a middle by the width of its interval
+  int nodes = 1;                 ///< on which the pairs were measured
+  bool over_nodes = false;       ///< the interval is that of the mean over nodes
+  bool differs_by_node = false;  ///< nodes scatter by more than noise
 };
 
 /// Fewer pairs than this are judged by their mean.
@@ -80,12 +84,13 @@ inline constexpr std::size_t kFewestRanked = 8;
 struct ComparisonOptions {
   double margin_percent = 1;  ///< closer than this is the same, practically
   double confidence = 0.95;
+  std::span<const std::string> nodes{};  ///< name of the node of each pair; empty: one machine measured all
 };
 
 /// What an interval of ln(T_baseline / T_candidate) says. REQUIRES: low ≤ high, margin_percent ≥ 0.
 [[nodiscard]] Verdict verdict_of(double low, double high, double margin_percent);
 
-/// REQUIRES: margin_percent ≥ 0, 0 < confidence < 1.
+/// REQUIRES: margin_percent ≥ 0, 0 < confidence < 1; nodes are empty, or as many as log ratios.
 [[nodiscard]] Comparison compare(std::span<const double> log_ratios, const ComparisonOptions& options = {});
 
 }  // namespace nocturne::measure

@@ -55,15 +55,26 @@ Race::Race(std::vector<Entrant> entrants, const RacePolicy& policy, std::uint64_
 
 void Race::tell(double log_ratio) {
   assert(next_);
-  told_.push_back({.pair = *next_, .log_ratio = log_ratio});
+  tell(RacePair(*next_), log_ratio);
+}
+
+void Race::tell(const RacePair& pair, double log_ratio) {
+  told_.push_back({.pair = pair, .log_ratio = log_ratio});
   fit();
   advance();
 }
 
 void Race::leave(std::size_t entrant) {
-  assert(next_);
+  if (std::ranges::count(left_, false) < 2) return;
   left_[entrant] = true;
   advance();
+}
+
+std::optional<RacePair> Race::next_beside(std::span<const RacePair> in_flight) {
+  if (!next_ || in_flight.empty()) return next_;
+  if (pairs() + std::ssize(in_flight) >= policy_.most_pairs) return std::nullopt;
+  const auto meeting = next_meeting(in_flight);
+  return meeting ? meeting : next_contenders();
 }
 
 Eigen::MatrixXd Race::prior_precision() const {
@@ -120,16 +131,18 @@ void Race::fit_scale() {
 void Race::advance() {
   next_.reset();
   if (pairs() >= policy_.most_pairs || std::ranges::count(left_, false) < 2) return;
-  next_ = next_meeting();
+  next_ = next_meeting({});
   if (!next_) next_ = next_contenders();
 }
 
-std::optional<RacePair> Race::next_meeting() {
+std::optional<RacePair> Race::next_meeting(std::span<const RacePair> in_flight) {
   std::vector<int> meetings(entrants_.size(), 0);
-  for (const RaceAnswer& told : told_) {
-    ++meetings[told.pair.first];
-    ++meetings[told.pair.second];
-  }
+  const auto count = [&](const RacePair& pair) {
+    ++meetings[pair.first];
+    ++meetings[pair.second];
+  };
+  for (const RaceAnswer& told : told_) count(told.pair);
+  for (const RacePair& pair : in_flight) count(pair);
   std::vector<std::size_t> waiting;
   for (std::size_t i = 0; i < entrants_.size(); ++i)
     if (!left_[i] && meetings[i] < policy_.rounds) waiting.push_back(i);

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <Eigen/Cholesky>
@@ -75,8 +76,15 @@ class Race {
   [[nodiscard]] std::optional<RacePair> next() const { return next_; }
   /// ln(T_second / T_first) of the pair that next() named. REQUIRES: next() names one.
   void tell(double log_ratio);
-  /// That pair could not be measured: this one of both leaves the race. REQUIRES: as above.
+  /// That pair could not be measured: this one of both leaves the race. The last one does not.
   void leave(std::size_t entrant);
+
+  // Several at once.
+  /// A pair to be measured beside those under way; none are: as next(). Empty: none may be begun before some of these
+  /// are told, or the race is over.
+  [[nodiscard]] std::optional<RacePair> next_beside(std::span<const RacePair> in_flight);
+  /// ln(T_second / T_first) of a pair that was named.
+  void tell(const RacePair& pair, double log_ratio);
   [[nodiscard]] bool has_left(std::size_t entrant) const { return left_[entrant]; }
 
   [[nodiscard]] std::vector<RaceStanding> standings() const;
@@ -95,8 +103,8 @@ class Race {
   void fit_gains();
   void fit_scale();
   void advance();
-  /// The next pair of the rounds in which all meet; empty: they are over.
-  [[nodiscard]] std::optional<RacePair> next_meeting();
+  /// The next pair of the rounds in which all meet, beside those under way; empty: they are over.
+  [[nodiscard]] std::optional<RacePair> next_meeting(std::span<const RacePair> in_flight);
   /// Two that may be the best; empty: none is better than the leader.
   [[nodiscard]] std::optional<RacePair> next_contenders();
   /// Whose gain is the highest of those that have not left.

@@ -29,13 +29,16 @@ const std::vector<Look>& remembered_looks(int first, int most, double error) {
 }  // namespace
 
 SequentialComparison::SequentialComparison(std::vector<std::vector<double>> known, const ComparisonPolicy& policy,
-                                           double error, std::uint64_t seed)
+                                           double error, std::uint64_t seed,
+                                           std::vector<std::vector<std::string>> nodes)
     : policy_(made_consistent(policy)),
       error_(error),
       seed_(seed),
       failures_(known.size(), 0),
       losses_(known.size(), 0) {
+  assert(nodes.empty() || nodes.size() == known.size());
   for (auto& ratios : known) members_.push_back({.log_ratios = std::move(ratios)});
+  for (std::size_t i = 0; i < nodes.size(); ++i) members_[i].nodes = std::move(nodes[i]);
   if (policy_.most_pairs >= kFewestJudged && !members_.empty())
     for (const Look& look : plan(members_.size())) looks_.push_back(look.pairs);
   advance();
@@ -45,15 +48,33 @@ std::optional<std::size_t> SequentialComparison::next() const {
   return over_ ? std::nullopt : std::optional(round_.front());
 }
 
-void SequentialComparison::tell(double log_ratio) {
-  assert(next());
-  members_[round_.front()].log_ratios.push_back(log_ratio);
-  advance();
+std::optional<std::size_t> SequentialComparison::next_beside(std::span<const int> in_flight) const {
+  assert(in_flight.size() == members_.size());
+  if (over_) return std::nullopt;
+  const auto begun = [&](std::size_t i) { return std::ssize(members_[i].log_ratios) + in_flight[i]; };
+  // Of this round first, in its order.
+  for (const std::size_t i : round_)
+    if (begun(i) < goal_) return i;
+  std::optional<std::size_t> behind;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[i].state != MemberState::Open || begun(i) >= next_look()) continue;
+    if (!behind || begun(i) < begun(*behind)) behind = i;
+  }
+  return behind;
 }
 
-void SequentialComparison::tell(PairFailure failure) {
-  assert(next());
-  const std::size_t member = round_.front();
+void SequentialComparison::tell(std::size_t member, double log_ratio, std::string node) {
+  ComparisonMember& told = members_[member];
+  if (!node.empty() || !told.nodes.empty()) {
+    told.nodes.resize(told.log_ratios.size());
+    told.nodes.push_back(std::move(node));
+  }
+  told.log_ratios.push_back(log_ratio);
+  if (!over_) advance();
+}
+
+void SequentialComparison::tell(std::size_t member, PairFailure failure) {
+  if (over_ || members_[member].state != MemberState::Open) return;
   const bool side = failure == PairFailure::Side;
   const int times = ++(side ? failures_ : losses_)[member];
   if (times < (side ? kMostFailures : kMostLosses)) return;
@@ -116,7 +137,8 @@ bool SequentialComparison::judge(std::size_t member) {
   const std::size_t sharing = members_.size() - decided;
   judged.confidence = confidence_after(pairs, plan(sharing), error_ / static_cast<double>(sharing));
   judged.comparison =
-      compare(judged.log_ratios, {.margin_percent = policy_.margin_percent, .confidence = judged.confidence});
+      compare(judged.log_ratios,
+              {.margin_percent = policy_.margin_percent, .confidence = judged.confidence, .nodes = judged.nodes});
   if (judged.comparison->verdict == Verdict::Undecided) return false;
   judged.state = MemberState::Decided;
   return true;

@@ -5,7 +5,8 @@
 ///
 /// Pairs come in rounds: one of each open member, in an order of the round's own, so that no member has a quieter hour
 /// than the others. After a planned number of rounds (planned_looks.hpp) all open members are judged; who is decided is
-/// measured no further.
+/// measured no further. Where several pairs can be measured at once, each on a node of its own, next() is told which
+/// are under way and goes on up to the next look, and ratios are told as they come.
 ///
 /// The error is that of the whole family: the probability that any member is judged wrongly, at any look. Who looks at
 /// ten comparisons at 5 % each finds something wrong with a good one in four of ten cases. Holm's step-down procedure
@@ -18,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "measure/comparison/comparison.hpp"
@@ -48,24 +51,36 @@ struct ComparisonMember {
   MemberState state = MemberState::Open;
   /// As it was judged last, with that interval; empty: fewer than two pairs, or no look yet.
   std::optional<Comparison> comparison{};
-  double confidence = 0;  ///< confidence of that interval alone, 0 to 1
+  double confidence = 0;             ///< confidence of that interval alone, 0 to 1
+  std::vector<std::string> nodes{};  ///< name of the node of each pair; empty: one machine measured all
 };
 
 /// Not thread-safe.
 class SequentialComparison {
  public:
   /// `known`: of each member, the log ratios that were measured before, in their order. Looks that they have gone past
-  /// are not taken again. `seed`: of the order within rounds. REQUIRES: 0 < error < 1.
+  /// are not taken again. `seed`: of the order within rounds. `nodes`: of each member, as in ComparisonMember; none:
+  /// one machine. REQUIRES: 0 < error < 1.
   explicit SequentialComparison(std::vector<std::vector<double>> known, const ComparisonPolicy& policy = {},
-                                double error = kComparisonError, std::uint64_t seed = 1);
+                                double error = kComparisonError, std::uint64_t seed = 1,
+                                std::vector<std::vector<std::string>> nodes = {});
 
   /// The member whose pair is to be measured now, the same until it is told; empty: the comparison is over.
   [[nodiscard]] std::optional<std::size_t> next() const;
   /// The log ratio of the pair that next() named. REQUIRES: next() names one.
-  void tell(double log_ratio);
+  void tell(double log_ratio) { tell(round_.front(), log_ratio); }
   /// That pair failed and is asked for again. Three times between two looks, or ten times where nothing but other hands
   /// was to blame, and the member leaves; what there is of it is judged. REQUIRES: next() names one.
-  void tell(PairFailure failure);
+  void tell(PairFailure failure) { tell(round_.front(), failure); }
+
+  // Several at once.
+  /// The member of one more pair beside those under way, `in_flight` of each member; none under way: as next(). Empty:
+  /// none may be begun before some of these are told, or the comparison is over.
+  [[nodiscard]] std::optional<std::size_t> next_beside(std::span<const int> in_flight) const;
+  /// The log ratio of a pair of this member, measured on this node; empty: here. One that has left, or is decided, is
+  /// judged no more.
+  void tell(std::size_t member, double log_ratio, std::string node = {});
+  void tell(std::size_t member, PairFailure failure);
   /// No pair is measured any more. Who is open is judged by the pairs there are, as strictly as at the stricter of the
   /// looks around that number.
   void stop();

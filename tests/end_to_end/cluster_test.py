@@ -76,6 +76,9 @@ def is_the_campaign_of_one_machine(slurm, place, alone):
     assert agree(measured(place), alone), (measured(place), alone, said(place))
     assert hosts(place)["search"] == {"n1", "n2", "n3"}, (hosts(place), said(place))
     assert {"n2", "n3"} <= hosts(place)["verify"], hosts(place)
+    gain = place.json("best")["gain"]
+    assert gain["nodes"] == 3 and "differs_by_node" in gain, (gain, said(place))
+    assert "on 3 nodes of this class" in place.run("best", check=0).stdout, said(place)
     assert not (place.data / "cluster").exists() or not list((place.data / "cluster").iterdir())
     assert not workers_alive(place.data)
 

@@ -161,4 +161,42 @@ TEST_CASE("the same seed and the same answers give the same race", "[race]") {
   CHECK(gains[0] == gains[1]);
 }
 
+TEST_CASE("several pairs of a race at once are as many as may be, and find who is fastest", "[race]") {
+  std::vector<double> truth(12, 0.0);
+  truth[5] = 0.08;
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Race race(std::vector<Entrant>(12, {.error = 0.02}), {}, seed);
+    std::mt19937_64 random(seed);
+    std::student_t_distribution<double> noise(4);
+    std::vector<RacePair> under_way;
+    std::set<std::size_t> met;
+    for (;;) {
+      while (const auto pair = under_way.size() < 3 ? race.next_beside(under_way) : std::nullopt) {
+        // Nobody meets twice in the first round.
+        if (met.size() < 12) CHECK((met.insert(pair->first).second && met.insert(pair->second).second));
+        under_way.push_back(*pair);
+        CHECK(race.pairs() + static_cast<int>(under_way.size()) <= RacePolicy{}.most_pairs);
+      }
+      if (under_way.empty()) break;
+      const auto landed = under_way.begin() + static_cast<std::ptrdiff_t>(random() % under_way.size());
+      const RacePair pair = *landed;
+      under_way.erase(landed);
+      race.tell(pair, truth[pair.first] - truth[pair.second] + RacePolicy{}.scale * noise(random));
+    }
+    CHECK_FALSE(race.next());
+    found += race.leader() == 5 ? 1 : 0;
+  }
+  INFO("found in " << found << " of 50");
+  CHECK(found >= 45);
+}
+
+TEST_CASE("the last entrant of a race does not leave it", "[race]") {
+  Race race(std::vector<Entrant>(2, {.error = 0.02}), {}, 1);
+  race.leave(1);
+  race.leave(0);  // both were in pairs that were under way
+  CHECK(race.leader() == 0);
+  CHECK_FALSE(race.next());
+}
+
 }  // namespace nocturne::measure

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace nocturne::measure {
@@ -244,6 +246,74 @@ TEST_CASE("a comparison that was interrupted goes on, and does not look again at
 TEST_CASE("a family of nobody is over before it begins", "[sequential]") {
   CHECK_FALSE(SequentialComparison({}).next());
   CHECK_FALSE(SequentialComparison(std::vector<std::vector<double>>(1), {.pairs = 0, .most_pairs = 0}).next());
+}
+
+TEST_CASE("several pairs at once never go past the next look, and none is told twice", "[sequential]") {
+  const ComparisonPolicy policy{.pairs = 4, .most_pairs = 12, .margin_percent = 0};
+  SequentialComparison comparison(std::vector<std::vector<double>>(2), policy);
+  std::mt19937_64 random(7);
+  std::vector<std::size_t> flights;
+  std::vector<int> in_flight(2, 0);
+  std::size_t most = 0;
+  for (;;) {
+    while (const auto next = flights.size() < 3 ? comparison.next_beside(in_flight) : std::nullopt) {
+      flights.push_back(*next);
+      ++in_flight[*next];
+      for (const std::size_t i : {0UL, 1UL}) {
+        const auto begun = static_cast<int>(comparison.members()[i].log_ratios.size()) + in_flight[i];
+        CHECK(begun <= comparison.next_look());
+      }
+    }
+    most = std::max(most, flights.size());
+    if (flights.empty()) break;
+    // They end in another order than they began in.
+    const auto landed = flights.begin() + static_cast<std::ptrdiff_t>(random() % flights.size());
+    const std::size_t member = *landed;
+    flights.erase(landed);
+    --in_flight[member];
+    comparison.tell(member, comparison.members()[member].log_ratios.size() % 2 == 0 ? 1.0 : -1.0, "n1");
+  }
+  CHECK(most == 3);
+  for (const ComparisonMember& each : comparison.members()) {
+    CHECK(each.log_ratios.size() == 12);
+    CHECK(each.nodes == std::vector<std::string>(12, "n1"));
+    CHECK(each.confidence == plan_looks(4, 12, kComparisonError / 2).back().confidence);
+  }
+}
+
+TEST_CASE("one pair after the other, the next beside none is the next", "[sequential]") {
+  SequentialComparison comparison(std::vector<std::vector<double>>(3), {.pairs = 4, .most_pairs = 8});
+  const std::vector<int> none(3, 0);
+  while (const auto next = comparison.next()) {
+    CHECK(comparison.next_beside(none) == next);
+    comparison.tell(*next, near(0.02, comparison.members()[*next].log_ratios.size()));
+  }
+  CHECK_FALSE(comparison.next_beside(none));
+}
+
+TEST_CASE("a member whose gain depends on the node is judged over nodes", "[sequential]") {
+  const ComparisonPolicy policy{.pairs = 6, .most_pairs = 6, .margin_percent = 0};
+  const std::vector<double> ratios = {0.1, 0.2, 0.3, 0.1001, 0.2001, 0.3001};
+  const std::vector<std::string> nodes = {"n1", "n2", "n3", "n1", "n2", "n3"};
+  SequentialComparison told(std::vector<std::vector<double>>(1), policy);
+  for (std::size_t i = 0; i < ratios.size(); ++i) told.tell(0, ratios[i], nodes[i]);
+  const SequentialComparison known({ratios}, policy, kComparisonError, 1, {nodes}), here({ratios}, policy);
+  for (const SequentialComparison* each : {&std::as_const(told), &known}) {
+    CHECK(each->members()[0].comparison->over_nodes);
+    CHECK(each->members()[0].state == MemberState::Open);
+  }
+  CHECK(here.members()[0].comparison->verdict == Verdict::Faster);
+}
+
+TEST_CASE("what ends after its member has left is kept and judges nothing", "[sequential]") {
+  SequentialComparison comparison(std::vector<std::vector<double>>(1), {.pairs = 6, .most_pairs = 6});
+  for (int failure = 0; failure < kMostFailures; ++failure) comparison.tell(0, PairFailure::Side);
+  CHECK(comparison.members()[0].state == MemberState::Failed);
+  comparison.tell(0, 0.5, "n2");
+  comparison.tell(0, PairFailure::Outside);
+  CHECK(comparison.members()[0].state == MemberState::Failed);
+  CHECK(comparison.members()[0].log_ratios.size() == 1);
+  CHECK_FALSE(comparison.next_beside(std::vector<int>(1, 0)));
 }
 
 }  // namespace nocturne::measure

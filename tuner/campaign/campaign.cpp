@@ -54,6 +54,7 @@ std::optional<db::TrialId> fastest_trial(const Session& session) {
 
 Campaign::Campaign(Session& session, bool fresh, OrderExecutor* executor)
     : session_(session),
+      executor_(executor),
       fresh_(fresh),
       local_(session),
       log_(session),
@@ -339,9 +340,10 @@ void Campaign::verify_best(SessionResult& result) {
       [this](const auto& configuration, const std::string& reason) {
         return measure_now(kFinalsAsk, configuration, reason);
       },
-      state_.pair_time());
+      state_.pair_time(), executor_);
   const bool complete = run_past_suspensions(finals);
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
+  learn_nodes();  // a node that had no trial measures the default before its first pair
   if (finals.no_verdict()) state_.has_no_verdict();
   if (!complete && session_.interruption.requested()) was_interrupted_in_finals(result);
 }

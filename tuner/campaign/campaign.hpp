@@ -107,6 +107,7 @@ class Campaign {
   [[nodiscard]] bool train_best(const std::optional<TimeFrame>& time);
 
   Session& session_;
+  OrderExecutor* executor_;  ///< null: this process carries its orders out
   bool fresh_;
   bool set_aside_ = false;  ///< what the campaign measured before does not hold any more
   LocalSlot local_;

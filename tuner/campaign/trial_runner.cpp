@@ -89,14 +89,14 @@ std::vector<space::Run> StoreKeeper::runs_of_before(space::Purpose purpose) cons
   return runs;
 }
 
-/// What the runs of an answer from another machine refer to.
-void keep_machine(const Session& session, const TrialAnswer& answer) {
-  if (!answer.machine) return;
-  session.store.save_fingerprint({.hash = answer.machine->identity(), .fields = answer.machine->to_json()});
-  for (const db::BuildRecord& build : answer.builds) session.store.save_build(build);
-}
-
 }  // namespace
+
+void keep_machine(const Session& session, const std::optional<space::Fingerprint>& machine,
+                  std::span<const db::BuildRecord> builds) {
+  if (!machine) return;
+  session.store.save_fingerprint({.hash = machine->identity(), .fields = machine->to_json()});
+  for (const db::BuildRecord& build : builds) session.store.save_build(build);
+}
 
 TrialAnswer run_here(const Session& session, const TrialOrder& order) {
   StoreKeeper keeper(session);
@@ -128,7 +128,7 @@ TrialAnswer answer_of_preflight(const Session& session, std::int64_t number, con
 }
 
 void store_answer(const Session& session, const TrialAnswer& answer, std::chrono::nanoseconds took) {
-  keep_machine(session, answer);
+  keep_machine(session, answer.machine, answer.builds);
   if (answer.equal_to) {
     session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
     return;
@@ -148,22 +148,26 @@ void store_answer(const Session& session, const TrialAnswer& answer, std::chrono
   session.store.finish_trial(trial, result, answer.runs);
 }
 
+std::string host_of(const db::Store& store, const std::string& fingerprint) {
+  const auto known = fingerprint.empty() ? std::nullopt : store.find_fingerprint(fingerprint);
+  if (!known) return {};
+  const auto read = space::Fingerprint::from_json(known->fields);
+  const auto* host = read ? read->find("system.host") : nullptr;
+  return host != nullptr ? host->value : std::string();
+}
+
 std::string node_of_default(const Session& session) {
   const auto trial = session.store.find_trial(session.campaign, 0);
   if (!trial) return {};
   for (const db::StoredRun& each : session.store.load_trial(trial->id).runs) {
     if (each.record.run.purpose != space::Purpose::Search) continue;
-    const auto known = session.store.find_fingerprint(each.record.fingerprint);
-    if (!known) continue;
-    const auto fingerprint = space::Fingerprint::from_json(known->fields);
-    const auto* host = fingerprint ? fingerprint->find("system.host") : nullptr;
-    if (host != nullptr) return host->value;
+    if (auto host = host_of(session.store, each.record.fingerprint); !host.empty()) return host;
   }
   return {};
 }
 
 void store_default(const Session& session, const DefaultOnNode& measured) {
-  keep_machine(session, measured.answer);
+  keep_machine(session, measured.answer.machine, measured.answer.builds);
   const auto trial = session.store.load_numbered_trial(session.campaign, 0).id;
   for (const db::RunRecord& run : measured.answer.runs) session.store.add_run(trial, run);
 }

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "db/store.hpp"
@@ -30,6 +32,12 @@ namespace nocturne::tuner {
 /// `took`: since the order was given; of one from another machine the reservation is stored as of then.
 void store_answer(const Session& session, const TrialAnswer& answer, std::chrono::nanoseconds took = {});
 
+/// Stores what runs of an answer from another machine refer to. `machine`: empty: it was this one.
+void keep_machine(const Session& session, const std::optional<space::Fingerprint>& machine,
+                  std::span<const db::BuildRecord> builds);
+
+/// The host whose fingerprint has this hash; empty: not known.
+[[nodiscard]] std::string host_of(const db::Store& store, const std::string& fingerprint);
 /// The host on which the default's own trial was measured; empty: not known.
 [[nodiscard]] std::string node_of_default(const Session& session);
 /// Stores the runs of the default on a node with the default's own trial. REQUIRES: that is stored.

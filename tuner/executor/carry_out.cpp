@@ -169,11 +169,6 @@ std::optional<bool> try_stack(const PreparationOrder& order, const space::Config
   return true;
 }
 
-/// Who starts first, and so lies first in memory, alternates.
-bool candidate_is_first(std::int64_t index) {
-  return index % 2 == 1;
-}
-
 measure::PairPlan plan_pair(const PairOrder& order, const PreparedPair& prepared, const Workplace& place) {
   const RunOrder wanted{.purpose = space::Purpose::Verify,
                         .steps = std::max(order.baseline.slice_steps, order.candidate.slice_steps) * order.slices,

@@ -39,6 +39,11 @@ class TrialKeeper {
 /// REQUIRES: the ladder is not empty.
 [[nodiscard]] PreparationAnswer carry_out(const PreparationOrder& order, const Workplace& place);
 
+/// Whether the candidate of a pair is started first, and so lies first in memory; it alternates.
+[[nodiscard]] inline bool candidate_is_first(std::int64_t index) {
+  return index % 2 == 1;
+}
+
 /// Both sides, ready to be started.
 struct PreparedPair {
   const PreparedWorker& baseline;

@@ -142,6 +142,14 @@ struct GateAnswer {
   std::vector<db::BuildRecord> builds{};
 };
 
+/// What came of a pair on a node.
+struct PairOnNode {
+  std::string node{};
+  std::int64_t index = 0;  ///< of the order
+  PairAnswer answer{};
+  std::optional<space::Fingerprint> machine{};  ///< set where it finished
+};
+
 using Task = std::variant<DescribeOrder, PreparationOrder, TrialOrder, PairOrder, GateOrder>;
 using TaskAnswer = std::variant<MachineAnswer, PreparationAnswer, TrialAnswer, PairAnswer, GateAnswer>;
 
@@ -161,6 +169,9 @@ struct OrderAnswer {
 };
 
 /// Works on several orders at once. Not thread-safe: the loop alone calls it.
+///
+/// Pairs are given to a node by name, one at a time, for a pair never leaves its node, and which node it was counts in
+/// the verdict.
 class OrderExecutor {
  public:
   virtual ~OrderExecutor() = default;
@@ -174,6 +185,14 @@ class OrderExecutor {
   /// Where there are several nodes: the default as it was measured on each of them beside the orders, since the last
   /// call.
   [[nodiscard]] virtual std::vector<DefaultOnNode> take_defaults() { return {}; }
+
+  /// The nodes that take pairs, those first that are to be preferred; changes while the campaign lasts. Empty: whoever
+  /// wants a pair carries it out himself, on this machine.
+  [[nodiscard]] virtual std::vector<std::string> pair_nodes() const { return {}; }
+  /// REQUIRES: no order is in flight on that node. It need not be among the nodes any more: then the pair is lost.
+  virtual void submit_pair(const std::string& node, PairOrder order);
+  /// Blocks until one of the pairs in flight has ended; else as next(). REQUIRES: one is in flight.
+  [[nodiscard]] virtual PairOnNode next_pair();
 };
 
 }  // namespace nocturne::tuner

@@ -309,6 +309,48 @@ TEST_CASE("an interruption ends what is in flight, a suspension gives it back", 
   }
 }
 
+TEST_CASE("a pair is measured on the node that it was given to, several at once, and is lost with it", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1", "n2", "n3"});
+  CHECK(nodes.executor->pair_nodes() == std::vector<std::string>{"n1", "n2", "n3"});
+  const auto side = [](std::int64_t batch) -> tuner::PairOrder::Side {
+    return {.configuration = space::Configuration({{"batch", batch}, {"precision", std::string("f32")}}),
+            .slice_steps = 2};
+  };
+  const auto submit = [&](const std::string& node, std::int64_t index) {
+    nodes.executor->submit_pair(node,
+                                {.index = index, .baseline = side(128), .candidate = side(64), .slices = 4, .seed = 1});
+  };
+  for (const auto& [node, index] : {std::pair("n3", 4), std::pair("n1", 5), std::pair("n2", 6)}) submit(node, index);
+  std::map<std::string, std::int64_t> measured;
+  for (int i = 0; i < 3; ++i) {
+    const auto pair = nodes.executor->next_pair();
+    CHECK(pair.answer.end == OrderEnd::Finished);
+    CHECK(pair.answer.complete);
+    CHECK(pair.answer.pair.index == pair.index);
+    CHECK(pair.answer.pair.slices.size() == 8);
+    REQUIRE(pair.machine);
+    CHECK(pair.machine->find("system.host")->value == pair.node);
+    CHECK(pair.answer.pair.candidate.fingerprint == pair.machine->identity());
+    measured[pair.node] = pair.index;
+  }
+  CHECK(measured == std::map<std::string, std::int64_t>{{"n1", 5}, {"n2", 6}, {"n3", 4}});
+  CHECK_THAT(nodes.file("asked"), ContainsSubstring("-w n2 --overlap --mem=0 --cpu-bind=none -J pair-6"));
+  CHECK(nodes.notes.text().empty());
+
+  nodes.does_once("n2", "silent");
+  submit("n2", 7);
+  const auto lost = nodes.executor->next_pair();
+  CHECK(lost.answer.end == OrderEnd::Lost);
+  CHECK((lost.node == "n2" && lost.index == 7));
+  nodes.does("n2", "lost");
+  while (!nodes.notes.text().contains("left out")) {
+    submit("n2", 8);
+    CHECK(nodes.executor->next_pair().answer.end == OrderEnd::Lost);
+  }
+  CHECK(nodes.executor->pair_nodes() == std::vector<std::string>{"n1", "n3"});
+}
+
 TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes the campaign", "[slurm]") {
   const std::string script = tuner::job_script({.name = "evening",
                                                 .nodes = 8,

@@ -1,7 +1,9 @@
 // Which pairs of a race are measured, and what becomes of those that cannot be.
 
+#include <chrono>
 #include <cstddef>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,7 +39,18 @@ class FakeSeries final : public tuner::PairSeries {
     if (track_->fate == PairEnd::Stored) ratios_.push_back(track_->gains[pair_.first] - track_->gains[pair_.second]);
     return track_->fate;
   }
+  tuner::PairOrder next_order(bool candidate_first) override { return {.index = candidate_first ? 1 : 0}; }
+  PairEnd take(tuner::PairOnNode ended) override {
+    const PairEnd end = measure_pair();
+    if (end == PairEnd::Stored) nodes_.push_back(ended.node);
+    return end;
+  }
   std::vector<double> log_ratios() const override { return ratios_; }
+  std::vector<std::string> nodes() const override {
+    auto names = nodes_;
+    names.resize(ratios_.size());
+    return names;
+  }
   std::chrono::nanoseconds pair_time() const override { return {}; }
   void save_verdicts(double /*confidence*/) const override {}
   bool interrupted() const override { return track_->stopped; }
@@ -47,6 +60,7 @@ class FakeSeries final : public tuner::PairSeries {
   Track* track_;
   RacePair pair_;
   std::vector<double> ratios_;
+  std::vector<std::string> nodes_;
   mutable tuner::OrderObserver observer_;
 };
 

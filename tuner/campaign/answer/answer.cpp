@@ -79,6 +79,21 @@ std::optional<db::VerdictRecord> verdict_for(const db::Store& store, const Answe
   return verdict_at(pairs->stored, answer.comparison->id, answer.objective.primary, pairs->policy);
 }
 
+/// The nodes of its verdict.
+std::optional<VerdictNodes> nodes_of(const db::Store& store, const Answer& answer) {
+  if (!answer.verdict || !answer.comparison) return std::nullopt;
+  const auto& pairs = answer.comparison->pairs;
+  const bool one = std::ranges::all_of(
+      pairs, [&](const db::StoredPair& pair) { return pair.fingerprint == pairs.front().fingerprint; });
+  if (one) return std::nullopt;  // the usual case, for which nothing is read
+  const auto judged = pairs_of(store, answer);
+  if (!judged) return std::nullopt;
+  const auto compared =
+      compare_at(judged->stored, answer.objective.primary, judged->policy.margin_percent, answer.verdict->confidence);
+  if (compared.nodes < 2) return std::nullopt;
+  return VerdictNodes{.nodes = compared.nodes, .differs = compared.differs_by_node};
+}
+
 /// What curves and the trial's own times say of it together.
 std::optional<TargetAnswer::Side> target_side(const StoredCurves& curves, const CampaignSections& sections,
                                               const std::optional<db::StoredTrial>& trial) {
@@ -227,6 +242,7 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
   }
   if (answer.comparison && !answer.verdict)  // a horizon that the campaign does not name: the pairs know it, too
     answer.verdict = verdict_for(store, answer);
+  answer.nodes = nodes_of(store, answer);
   answer.price.next_hour = next_hour(store, answer);
   if (answer.accuracy_epochs > 0) {
     answer.best_accuracy = accuracy_of(store, *answer.best, answer.accuracy_epochs);

@@ -50,6 +50,12 @@ struct Price {
   std::optional<NextHour> next_hour{};  ///< empty: there is no verdict yet, or a pair takes longer
 };
 
+/// Nodes of one class, where the pairs of a verdict were measured on several.
+struct VerdictNodes {
+  int nodes = 0;
+  bool differs = false;  ///< the gain differs between them by more than noise
+};
+
 struct Answer {
   db::CampaignSummary campaign;
   space::Objective objective;
@@ -59,6 +65,7 @@ struct Answer {
   std::vector<Change> changes;                                      ///< best against baseline
   std::optional<db::StoredComparison> comparison;                   ///< the latest of best with baseline
   std::optional<db::VerdictRecord> verdict;                         ///< its verdict at the primary horizon
+  std::optional<VerdictNodes> nodes{};                              ///< empty: one machine measured its pairs
   std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
   std::int64_t accuracy_epochs = 0;
   double accuracy_margin = 0;  ///< points (percent of the images) that the best may learn less

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 #include "tuner/executor/carry_out.hpp"
 
 namespace nocturne::tuner {
@@ -128,13 +129,12 @@ std::chrono::nanoseconds Comparing::pair_time() const {
   return measured_ > 0 ? spent_ / measured_ : std::chrono::nanoseconds{0};
 }
 
-PairOrder Comparing::next_pair() {
+PairOrder Comparing::order_of(std::int64_t index) const {
   const VerifySettings& verify = session_->spec.verify;
   const auto& of_baseline = baseline_.trial.trial.parts;
   const auto& of_candidate = candidate_.trial.trial.parts;
   SliceSteps steps{.baseline = verify.slice_steps, .candidate = verify.slice_steps};  // where neither is known yet
   if (of_baseline && of_candidate) steps = slice_steps(verify, *of_baseline, *of_candidate);
-  const std::int64_t index = next_index_++;
   return {.index = index,
           .baseline = {.configuration = baseline_.configuration, .slice_steps = steps.baseline},
           .candidate = {.configuration = candidate_.configuration, .slice_steps = steps.candidate},
@@ -145,8 +145,31 @@ PairOrder Comparing::next_pair() {
 
 PairEnd Comparing::measure_pair() {
   const auto began = session_->clock.steady();
-  auto answer =
-      carry_out(next_pair(), {.baseline = baseline_.prepared, .candidate = candidate_.prepared}, session_->workplace());
+  return store(carry_out(order_of(next_index_++), {.baseline = baseline_.prepared, .candidate = candidate_.prepared},
+                         session_->workplace()),
+               began);
+}
+
+PairOrder Comparing::next_order(bool candidate_first) {
+  const auto fits = [&](std::int64_t index) { return candidate_is_first(index) == candidate_first; };
+  std::int64_t index = 0;
+  if (const auto free = std::ranges::find_if(passed_over_, fits); free != passed_over_.end()) {
+    index = passed_over_.extract(free).value();
+  } else {
+    if (!fits(next_index_)) passed_over_.insert(next_index_++);
+    index = next_index_++;
+  }
+  ordered_[index] = session_->clock.steady();
+  return order_of(index);
+}
+
+PairEnd Comparing::take(PairOnNode ended) {
+  const auto ordered = ordered_.extract(ended.index).mapped();
+  keep_machine(*session_, ended.machine, ended.answer.builds);
+  return store(std::move(ended.answer), ordered);
+}
+
+PairEnd Comparing::store(PairAnswer answer, std::chrono::steady_clock::time_point ordered) {
   if (answer.end == OrderEnd::Suspended) return PairEnd::Suspended;
   if (answer.end != OrderEnd::Finished) return PairEnd::Lost;
   db::PairRecord& pair = answer.pair;
@@ -164,21 +187,21 @@ PairEnd Comparing::measure_pair() {
   session_->store.add_pair(id_, pair);
   ++pairs_;
   ++measured_;
-  spent_ += session_->clock.steady() - began;
+  spent_ += session_->clock.steady() - ordered;
   return PairEnd::Stored;
 }
 
 const StoredPairs& Comparing::judged_pairs() const {
-  if (std::cmp_equal(read_, pairs_)) return judged_;
+  if (std::cmp_equal(read_.size(), pairs_)) return judged_;
   auto known = session_->store.comparisons(session_->campaign);
   const auto stored = std::ranges::find(known, id_, &db::StoredComparison::id);
   if (stored == known.end()) return judged_;
-  const std::size_t all = stored->pairs.size();
-  stored->pairs.erase(stored->pairs.begin(), stored->pairs.begin() + static_cast<std::ptrdiff_t>(std::min(read_, all)));
+  // Pairs of several nodes end in another order than they began in.
+  std::erase_if(stored->pairs, [this](const db::StoredPair& pair) { return !read_.insert(pair.index).second; });
   auto fresh = stored_pairs(session_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
   judged_.pairs.insert(judged_.pairs.end(), fresh.pairs.begin(), fresh.pairs.end());
+  judged_.nodes.insert(judged_.nodes.end(), fresh.nodes.begin(), fresh.nodes.end());
   for (const std::string& sentence : fresh.unusable) session_->observer.note(sentence);
-  read_ = all;
   return judged_;
 }
 
@@ -189,10 +212,9 @@ std::vector<double> Comparing::log_ratios() const {
 void Comparing::save_verdicts(double confidence) const {
   const StoredPairs& pairs = judged_pairs();
   if (pairs.pairs.size() < 2) return;  // no interval yet
-  const measure::ComparisonOptions options{.margin_percent = session_->spec.verify.margin_percent,
-                                           .confidence = confidence};
+  const double margin = session_->spec.verify.margin_percent;
   for (const double horizon : session_->spec.objective.epochs) {
-    db::VerdictRecord verdict = verdict_record(measure::compare(log_ratios_at(pairs, horizon), options), id_, horizon);
+    db::VerdictRecord verdict = verdict_record(compare_at(pairs, horizon, margin, confidence), id_, horizon);
     verdict.primary = horizon == session_->spec.objective.primary;
     session_->store.save_verdict(verdict);
   }

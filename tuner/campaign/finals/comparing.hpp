@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,8 +93,11 @@ class Comparing final : public PairSeries {
   [[nodiscard]] std::chrono::nanoseconds pair_time() const override;
 
   [[nodiscard]] PairEnd measure_pair() override;
+  [[nodiscard]] PairOrder next_order(bool candidate_first) override;
+  [[nodiscard]] PairEnd take(PairOnNode ended) override;
   /// At the primary horizon.
   [[nodiscard]] std::vector<double> log_ratios() const override;
+  [[nodiscard]] std::vector<std::string> nodes() const override { return judged_pairs().nodes; }
   /// At each horizon of the objective.
   void save_verdicts(double confidence) const override;
   [[nodiscard]] bool interrupted() const override { return session_->interruption.requested(); }
@@ -102,7 +107,9 @@ class Comparing final : public PairSeries {
   Comparing(const Session& session, ComparedSide baseline, ComparedSide candidate);
   /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
   [[nodiscard]] PairMethodChoice choose_method() const;
-  [[nodiscard]] PairOrder next_pair();
+  [[nodiscard]] PairOrder order_of(std::int64_t index) const;
+  /// What came of a pair that was ordered then; stores it.
+  [[nodiscard]] PairEnd store(PairAnswer answer, std::chrono::steady_clock::time_point ordered);
   /// What is new since the last call is read: there may be hundreds.
   [[nodiscard]] const StoredPairs& judged_pairs() const;
 
@@ -112,10 +119,12 @@ class Comparing final : public PairSeries {
   measure::StepEstimator estimator_ = measure::StepEstimator::Paired;
   db::ComparisonId id_ = 0;
   std::int64_t pairs_ = 0, next_index_ = 0;
+  std::set<std::int64_t> passed_over_;  ///< indices below it that no order had: of the side that was not to be first
+  std::map<std::int64_t, std::chrono::steady_clock::time_point> ordered_;  ///< pairs under way on nodes, by index
   std::int64_t measured_ = 0;
   std::chrono::nanoseconds spent_{};
-  mutable StoredPairs judged_;    ///< remembers what was read
-  mutable std::size_t read_ = 0;  ///< stored pairs that it holds
+  mutable StoredPairs judged_;           ///< remembers what was read
+  mutable std::set<std::int64_t> read_;  ///< indices of the stored pairs that it holds
 };
 
 [[nodiscard]] std::vector<PairSeries*> pointers_to(std::vector<Comparing>& comparisons);

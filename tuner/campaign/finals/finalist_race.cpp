@@ -8,8 +8,8 @@
 namespace nocturne::tuner {
 
 FinalistRace::FinalistRace(const Session& session, std::span<const db::StoredTrial> trials,
-                           std::span<const Finalist> finalists)
-    : session_(session) {
+                           std::span<const Finalist> finalists, OrderExecutor* nodes)
+    : session_(session), nodes_(nodes) {
   for (const Finalist& each : finalists) {
     if (session.interruption.requested()) return;
     auto side = prepared_side(session, trials[each.trial]);
@@ -69,7 +69,8 @@ std::optional<std::size_t> FinalistRace::run(int most_pairs, const TimeFor& time
   const auto end =
       run_race(race, {.pairs_of = [this](const measure::RacePair& pair) -> PairSeries& { return pairs_of(pair); },
                       .time_for = is_time,
-                      .most_pairs = most_pairs});
+                      .most_pairs = most_pairs,
+                      .nodes = nodes_});
   if (end == PairsEnd::Interrupted || session_.interruption.requested()) return std::nullopt;
   const std::size_t winner = winner_of(race, finalists_, margin);
   if (goes_on) session_.observer.chosen(sides_[winner].trial.trial);

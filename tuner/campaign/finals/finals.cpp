@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -197,7 +198,7 @@ std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto most = static_cast<std::size_t>(std::min(verify.finalists, pairs));
   const auto finalists = choose_finalists(trials, beliefs, most);
   if (finalists.size() < 2) return fastest;
-  FinalistRace race(session_, trials, finalists);
+  FinalistRace race(session_, trials, finalists, nodes_);
   const auto after = fewest_pairs_time(baseline, fastest);
   const auto winner = race.run(pairs, [&](const auto& one, const auto& other, std::chrono::nanoseconds pair) {
     const auto forecast = forecast_pair(verify, pace_of(session_.spec, one), pace_of(session_.spec, other));
@@ -248,7 +249,7 @@ std::optional<db::StoredTrial> Finals::as_fast(const space::Configuration& simpl
   auto driver = PairDriver::open(
       {&*comparing}, {.pairs = verify.pairs, .most_pairs = verify.pairs, .margin_percent = verify.margin_percent});
   const Pace pace = pace_of(session_.spec, winner);
-  const auto end = driver.run({.time_for = while_time(forecast_pair(verify, pace, pace), after)});
+  const auto end = driver.run({.time_for = while_time(forecast_pair(verify, pace, pace), after), .nodes = nodes_});
   const measure::ComparisonMember& member = driver.comparison().members().front();
   const auto& judged = member.comparison;
   if (end != PairsEnd::Complete || has_left(member) || !judged) return std::nullopt;
@@ -273,6 +274,18 @@ std::optional<measure::ComparisonPolicy> Finals::fit_looks(const measure::Compar
   const int pairs = std::max(fitting(left - training), std::min(fitting(left), fewest_pairs(verify)));
   if (pairs < fewest_pairs(verify)) return std::nullopt;
   return measure::ComparisonPolicy{.pairs = pairs, .most_pairs = pairs, .margin_percent = verify.margin_percent};
+}
+
+std::vector<std::string> Finals::nodes_that_chose() const {
+  if (nodes_ == nullptr) return {};
+  std::set<std::string> fingerprints;
+  for (const db::StoredComparison& each : session_.store.comparisons(session_.campaign)) {
+    if (each.record.role != kSelectRole && each.record.role != kSimplifyRole) continue;
+    for (const db::StoredPair& pair : each.pairs) fingerprints.insert(pair.fingerprint);
+  }
+  std::vector<std::string> nodes;
+  for (const std::string& fingerprint : fingerprints) nodes.push_back(host_of(session_.store, fingerprint));
+  return nodes;
 }
 
 bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
@@ -307,7 +320,7 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
     granted = look;
     return true;
   };
-  const auto end = driver.run({.time_for = time_until_look});
+  const auto end = driver.run({.time_for = time_until_look, .nodes = nodes_, .avoided = nodes_that_chose()});
   if (const auto took = comparing.pair_time(); took > std::chrono::nanoseconds{0}) pair_time_ = took;
   if (end == PairsEnd::Complete) return !has_left(driver.comparison().members().front());
   if (end == PairsEnd::Interrupted) return false;

@@ -13,6 +13,11 @@
 /// (planned_pairs()). Where there is no time for `verify.pairs`, one look is planned after as many as there is time
 /// for; where these are fewer than fewest_pairs(), none is measured, and the time goes back to the search. Nothing is
 /// begun that is forecast to end later than the budget and kOverrunShare of it allow (pacing.hpp).
+///
+/// Where the executor of the campaign has nodes, pairs are spread over three of them and measured at the same time;
+/// forecasts count them one after the other all the same, so that they err on the safe side. The gain is measured on
+/// other nodes than those that chose, where there are enough: a winner may owe its choice to what three nodes do to it
+/// alone. The rest (gate, accuracy) is done here.
 
 #include <chrono>
 #include <cstdint>
@@ -37,14 +42,16 @@ using ExtraTrial =
 
 class Finals {
  public:
-  /// `time`: the campaign's; empty: not bounded by time. `pair_time`: what a pair of earlier finals took.
+  /// `time`: the campaign's; empty: not bounded by time. `pair_time`: what a pair of earlier finals took. `nodes`:
+  /// measures the pairs, where it has nodes; null: this machine does.
   Finals(const Session& session, std::optional<TimeFrame> time, ExtraTrial extra_trial,
-         std::optional<std::chrono::nanoseconds> pair_time = {})
+         std::optional<std::chrono::nanoseconds> pair_time = {}, OrderExecutor* nodes = nullptr)
       : session_(session),
         time_(time),
         gate_(session, time),
         extra_trial_(std::move(extra_trial)),
-        pair_time_(pair_time) {}
+        pair_time_(pair_time),
+        nodes_(nodes) {}
 
   /// For the best that the gate admits (finalist_gate.hpp). Does only what is missing. Nothing to do where the default
   /// failed, or is itself the best. Ends early, keeping what is done, when interrupted, and where twenty in turn were
@@ -88,6 +95,8 @@ class Finals {
   /// The gain over the default, and the accuracy of both.
   [[nodiscard]] bool measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best);
   [[nodiscard]] bool verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  /// Nodes that measured the pairs by which the winner was chosen.
+  [[nodiscard]] std::vector<std::string> nodes_that_chose() const;
   [[nodiscard]] bool is_time_for_accuracy(const db::StoredTrial& trial, const std::string& who) const;
   [[nodiscard]] bool accuracy(const db::StoredTrial& trial, const std::string& who);
   [[nodiscard]] bool time_for(std::chrono::nanoseconds work) const;
@@ -104,6 +113,7 @@ class Finals {
   FinalistGate gate_;
   ExtraTrial extra_trial_;
   std::optional<std::chrono::nanoseconds> pair_time_;
+  OrderExecutor* nodes_;
   bool no_verdict_ = false;
 };
 

@@ -1,12 +1,14 @@
 #include "tuner/campaign/finals/stored_pairs.hpp"
 
 #include <cmath>
+#include <map>
 #include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "measure/comparison/noise.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -60,6 +62,7 @@ StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& com
   StoredPairs result;
   const auto estimator =
       measure::step_estimator_from_text(comparison.record.estimator).value_or(measure::StepEstimator::Paired);
+  std::map<std::string, std::string> hosts;  // by fingerprint
   for (const db::StoredPair& pair : comparison.pairs) {
     const auto baseline_run = store.load_run(pair.baseline_run);
     const auto candidate_run = store.load_run(pair.candidate_run);
@@ -68,10 +71,14 @@ StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& com
     const auto parts =
         measure::pair_parts({.run = baseline_run.record.run, .schedule = baseline, .slices = baseline_slices},
                             {.run = candidate_run.record.run, .schedule = candidate, .slices = candidate_slices});
-    if (parts)
-      result.pairs.push_back(*parts);
-    else
+    if (!parts) {
       result.unusable.push_back(fmt::format("pair {} cannot be judged: {}", pair.index, parts.error()));
+      continue;
+    }
+    result.pairs.push_back(*parts);
+    const auto [host, is_new] = hosts.try_emplace(pair.fingerprint);
+    if (is_new) host->second = host_of(store, pair.fingerprint);
+    result.nodes.push_back(host->second);
   }
   return result;
 }
@@ -80,6 +87,11 @@ std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs) {
   std::vector<double> ratios;
   for (const measure::PairParts& pair : stored.pairs) ratios.push_back(measure::log_ratio(pair, epochs));
   return ratios;
+}
+
+measure::Comparison compare_at(const StoredPairs& stored, double epochs, double margin_percent, double confidence) {
+  return measure::compare(log_ratios_at(stored, epochs),
+                          {.margin_percent = margin_percent, .confidence = confidence, .nodes = stored.nodes});
 }
 
 double look_confidence(std::int64_t pairs, const measure::ComparisonPolicy& policy) {
@@ -101,9 +113,7 @@ std::optional<db::VerdictRecord> verdict_at(const StoredPairs& stored, db::Compa
                                             const measure::ComparisonPolicy& policy) {
   if (stored.pairs.size() < 2) return std::nullopt;
   const double confidence = look_confidence(std::ssize(stored.pairs), policy);
-  const auto compared = measure::compare(log_ratios_at(stored, epochs),
-                                         {.margin_percent = policy.margin_percent, .confidence = confidence});
-  return verdict_record(compared, comparison, epochs);
+  return verdict_record(compare_at(stored, epochs, policy.margin_percent, confidence), comparison, epochs);
 }
 
 }  // namespace nocturne::tuner

@@ -18,6 +18,7 @@ namespace nocturne::tuner {
 
 struct StoredPairs {
   std::vector<measure::PairParts> pairs;  ///< in the order measured
+  std::vector<std::string> nodes;         ///< name of the node of each of them; empty name: not known
   std::vector<std::string> unusable;      ///< a sentence for each pair that cannot be judged
 };
 
@@ -33,6 +34,10 @@ struct StoredPairs {
 
 /// ln(T(baseline) / T(candidate)) of each pair.
 [[nodiscard]] std::vector<double> log_ratios_at(const StoredPairs& stored, double epochs);
+
+/// What they say at a horizon, judged with this confidence.
+[[nodiscard]] measure::Comparison compare_at(const StoredPairs& stored, double epochs, double margin_percent,
+                                             double confidence);
 
 /// The confidence that the interval of a comparison must be asked for where this many pairs (2 or more) were measured
 /// with the looks that the policy plans, so that all of them together keep kStatedConfidence

@@ -325,6 +325,28 @@ std::string of_target(const tuner::Answer& answer) {
   return answer.target ? fmt::format(" to {:.2f} %", 100 * answer.target->accuracy) : std::string();
 }
 
+/// Where its pairs were measured, if on several nodes; else empty.
+std::string on_nodes(const tuner::Answer& answer) {
+  if (!answer.nodes) return {};
+  return fmt::format(" on {} nodes of this class{}", answer.nodes->nodes,
+                     answer.nodes->differs ? ", between which the gain differs by more than noise" : "");
+}
+
+nlohmann::json verified_gain_json(const tuner::Answer& answer) {
+  if (!answer.verdict) return nullptr;
+  nlohmann::json gain = {{"verdict", answer.verdict->verdict},
+                         {"percent", tuner::gain_percent(answer.verdict->log_ratio_mean)},
+                         {"low_percent", tuner::gain_percent(answer.verdict->log_ratio_high)},
+                         {"high_percent", tuner::gain_percent(answer.verdict->log_ratio_low)},
+                         {"confidence", answer.verdict->confidence},
+                         {"pairs", answer.verdict->pairs}};
+  if (answer.nodes) {
+    gain["nodes"] = answer.nodes->nodes;
+    gain["differs_by_node"] = answer.nodes->differs;
+  }
+  return gain;
+}
+
 }  // namespace
 
 std::string gain_sentence(const tuner::Answer& answer) {
@@ -345,9 +367,9 @@ std::string gain_sentence(const tuner::Answer& answer) {
   }
   const db::VerdictRecord& verdict = *answer.verdict;
   const double gain = tuner::gain_percent(verdict.log_ratio_mean);
-  const std::string numbers = fmt::format("{:+.1f} %, {:+.1f} to {:+.1f} %, {} pairs of fresh processes", gain,
+  const std::string numbers = fmt::format("{:+.1f} %, {:+.1f} to {:+.1f} %, {} pairs of fresh processes{}", gain,
                                           tuner::gain_percent(verdict.log_ratio_high),
-                                          tuner::gain_percent(verdict.log_ratio_low), verdict.pairs);
+                                          tuner::gain_percent(verdict.log_ratio_low), verdict.pairs, on_nodes(answer));
   if (verdict.verdict == "faster")
     return fmt::format("{:.2f} times as fast as the default{} ({})", 1 + gain / 100, of_target(answer), numbers);
   // The default costs nothing to explain or to keep, so a tie goes to it.
@@ -423,7 +445,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
       {"epochs", answer.objective.primary},
       {"best", trial_json(answer.best, answer.best_accuracy, answer.best_wait, answer.best_share)},
       {"default", trial_json(answer.baseline, answer.baseline_accuracy, answer.baseline_wait, answer.baseline_share)},
-      {"gain", nullptr},
+      {"gain", verified_gain_json(answer)},
       {"target", target_json(answer)},
       {"accuracy", learning_json(answer)},
       {"learning", judged_learning_json(answer)},
@@ -435,14 +457,6 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
         {"verdict", answer.price.verdict},
         {"gate", answer.price.gate},
         {"next_hour", next_hour_json(answer.price.next_hour)}}}};
-  if (answer.verdict) {
-    json["gain"] = {{"verdict", answer.verdict->verdict},
-                    {"percent", tuner::gain_percent(answer.verdict->log_ratio_mean)},
-                    {"low_percent", tuner::gain_percent(answer.verdict->log_ratio_high)},
-                    {"high_percent", tuner::gain_percent(answer.verdict->log_ratio_low)},
-                    {"confidence", answer.verdict->confidence},
-                    {"pairs", answer.verdict->pairs}};
-  }
   for (const tuner::Change& change : answer.changes) {
     json["changes"].push_back({{"parameter", change.parameter},
                                {"default", change.from ? space::to_json(*change.from) : nlohmann::json()},

@@ -10,6 +10,7 @@
 
 #include "space/parameter.hpp"
 #include "tuner/executor/carry_out.hpp"
+#include "tuner/executor/measured_pair.hpp"
 #include "tuner/executor/order_json.hpp"
 
 namespace nocturne::tuner {
@@ -35,6 +36,25 @@ std::string other_class(const space::Fingerprint& here, const space::Fingerprint
     words += fmt::format("{}{} is '{}', not '{}'", words.empty() ? "" : ", ", each.name, each.now, each.before);
   }
   return words;
+}
+
+/// How this task ended, as the answer says; empty: it is the answer to another one.
+std::optional<OrderEnd> end_of(const Task& task, const TaskAnswer& answer) {
+  if (const auto* trial = std::get_if<TrialOrder>(&task)) {
+    const auto* said = std::get_if<TrialAnswer>(&answer);
+    return said != nullptr && said->number == trial->number ? std::optional(said->end) : std::nullopt;
+  }
+  const auto* pair = std::get_if<PairOrder>(&task);
+  const auto* said = std::get_if<PairAnswer>(&answer);
+  if (pair == nullptr || said == nullptr) return std::nullopt;
+  const bool is_other = said->end == OrderEnd::Finished && said->pair.index != pair->index;
+  return is_other ? std::nullopt : std::optional(said->end);
+}
+
+/// Of a pair, whose sides wait for each other; both were prepared before, on some node.
+nanoseconds longest_pair_order(const CampaignSpec& spec) {
+  const auto deadline = std::chrono::ceil<std::chrono::milliseconds>(spec.run.deadline);
+  return longest_pair(deadline, deadline) + kAroundRun + kLongestBuild;
 }
 
 }  // namespace
@@ -164,15 +184,46 @@ void SlurmExecutor::submit(TrialOrder order) {
   changed_.notify_all();
 }
 
+std::vector<std::string> SlurmExecutor::pair_nodes() const {
+  const std::lock_guard lock(mutex_);
+  const auto now = steady_clock::now();
+  std::vector<std::string> ready, resting;
+  for (const auto& node : nodes_)
+    if (!node->left_out) (node->not_before <= now ? ready : resting).push_back(node->name);
+  ready.insert(ready.end(), resting.begin(), resting.end());
+  return ready;
+}
+
+void SlurmExecutor::submit_pair(const std::string& node, PairOrder order) {
+  const std::lock_guard lock(mutex_);
+  if (!busy_since_) busy_since_ = steady_clock::now();
+  const auto found =
+      std::ranges::find_if(nodes_, [&](const auto& each) { return each->name == node && !each->left_out; });
+  if (found != nodes_.end())
+    (*found)->order = std::move(order);
+  else
+    pairs_.push_back({.node = node, .index = order.index, .answer = {.end = OrderEnd::Lost}});
+  changed_.notify_all();
+}
+
 TrialAnswer SlurmExecutor::next() {
+  return wait_for(answers_);
+}
+
+PairOnNode SlurmExecutor::next_pair() {
+  return wait_for(pairs_);
+}
+
+template <typename Answer>
+Answer SlurmExecutor::wait_for(std::deque<Answer>& answers) {
   for (;;) {
     flush();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLook, [this] { return !answers_.empty() || !sentences_.empty(); });
+    changed_.wait_for(lock, kLook, [&] { return !answers.empty() || !sentences_.empty(); });
     const auto busy = busy_since_ ? steady_clock::now() - *busy_since_ : nanoseconds{0};
-    if (!answers_.empty() && sentences_.empty()) {
-      TrialAnswer answer = std::move(answers_.front());
-      answers_.pop_front();
+    if (!answers.empty() && sentences_.empty()) {
+      Answer answer = std::move(answers.front());
+      answers.pop_front();
       busy_since_ = steady_clock::now();
       return answer;
     }
@@ -211,15 +262,18 @@ bool SlurmExecutor::wait_for_work(Node& node) {
   return !node.left_out && !ending_.stop_requested();
 }
 
-bool SlurmExecutor::is_default(const TrialOrder& order) const {
-  return order.configuration == spec_.space.default_configuration();
+bool SlurmExecutor::is_default(const Task& task) const {
+  const auto* trial = std::get_if<TrialOrder>(&task);
+  return trial != nullptr && trial->configuration == spec_.space.default_configuration();
 }
 
 bool SlurmExecutor::wants_default(const Node& node) const {
   if (!busy_since_ || interruption_.requested()) return false;
   if (node.order && is_default(*node.order)) return false;  // this one says it
   if (node.default_state == Node::Default::Unknown) return true;
-  return node.order && steady_clock::now() - node.default_at >= options_.default_again;
+  // What nodes differ by cancels in pairs.
+  return node.order && std::holds_alternative<TrialOrder>(*node.order) &&
+         steady_clock::now() - node.default_at >= options_.default_again;
 }
 
 bool SlurmExecutor::works_elsewhere(const Node& node) const {
@@ -249,7 +303,7 @@ void SlurmExecutor::judge_default(Node& node, const TrialAnswer& answer) {
 
 void SlurmExecutor::measure_default(Node& node) {
   const TrialOrder order{.configuration = spec_.space.default_configuration(), .purpose = space::Purpose::Verify};
-  const TrialAnswer answer = attempt(node, order, "default");
+  const TrialAnswer answer = carry_out(node, order, "default");
   if (answer.end != OrderEnd::Finished) return;  // it is wanted still, unless the session ends
   {
     const std::lock_guard lock(mutex_);
@@ -259,14 +313,37 @@ void SlurmExecutor::measure_default(Node& node) {
 }
 
 void SlurmExecutor::carry_out(Node& node) {
-  const TrialOrder order = *node.order;  // this thread alone takes it away
-  TrialAnswer answer = attempt(node, order, fmt::format("trial-{}", order.number));
+  const auto finish = [&](auto& answers, auto answer) {
+    const std::lock_guard lock(mutex_);
+    if (!node.order) return;  // the node was left out, and the order with it
+    node.order.reset();
+    answers.push_back(std::move(answer));
+    changed_.notify_all();
+  };
+  const Task task = *node.order;  // this thread alone takes it away
+  if (const auto* pair = std::get_if<PairOrder>(&task)) return finish(pairs_, carry_out(node, *pair));
+  const auto& order = std::get<TrialOrder>(task);
+  TrialAnswer answer = carry_out(node, order, fmt::format("trial-{}", order.number));
   if (answer.end == OrderEnd::Finished && is_default(order)) judge_default(node, answer);
-  const std::lock_guard lock(mutex_);
-  if (!node.order) return;  // the node was left out, and the order with it
-  node.order.reset();
-  answers_.push_back(std::move(answer));
-  changed_.notify_all();
+  finish(answers_, std::move(answer));
+}
+
+TrialAnswer SlurmExecutor::carry_out(Node& node, const TrialOrder& order, const std::string& name) {
+  auto answer = attempt(node, order, name);
+  if (!answer) return {.number = order.number, .end = answer.error()};
+  auto finished = std::get<TrialAnswer>(std::move(answer->result));
+  finished.machine = std::move(answer->machine);
+  finished.node = node.name;
+  return finished;
+}
+
+PairOnNode SlurmExecutor::carry_out(Node& node, const PairOrder& order) {
+  auto answer = attempt(node, order, fmt::format("pair-{}", order.index));
+  if (!answer) return {.node = node.name, .index = order.index, .answer = {.end = answer.error()}};
+  return {.node = node.name,
+          .index = order.index,
+          .answer = std::get<PairAnswer>(std::move(answer->result)),
+          .machine = std::move(answer->machine)};
 }
 
 void SlurmExecutor::rest(const Node& node) {
@@ -292,49 +369,46 @@ StepResult SlurmExecutor::run(Node& node, std::vector<std::string> words, const 
                   steady_clock::now() + limit, stop.get_token());
 }
 
-TrialAnswer SlurmExecutor::attempt(Node& node, const TrialOrder& order, const std::string& name) {
+std::expected<OrderAnswer, OrderEnd> SlurmExecutor::attempt(Node& node, const Task& task, const std::string& name) {
   rest(node);
   const auto suspensions = interruption_.suspensions();
   const auto flight = interruption_.begin();
-  if (interruption_.requested() || ending_.stop_requested())
-    return {.number = order.number, .end = OrderEnd::Interrupted};
+  if (interruption_.requested() || ending_.stop_requested()) return std::unexpected(OrderEnd::Interrupted);
   const fs::path file = options_.folder / (node.name + ".order");
-  const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = order};
+  const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = task};
   std::ofstream(file, std::ios::trunc) << to_json(whole);
-  const StepResult result = run(node, {"execute"}, file, name, options_.longest_order);
-  return judge(node, result, order, suspensions);
+  const bool is_pair = std::holds_alternative<PairOrder>(task);
+  const auto limit = is_pair ? std::max(options_.longest_order, longest_pair_order(spec_)) : options_.longest_order;
+  const StepResult result = run(node, {"execute"}, file, name, limit);
+  return judge(node, result, task, suspensions);
 }
 
-TrialAnswer SlurmExecutor::judge(Node& node, const StepResult& result, const TrialOrder& order,
-                                 std::int64_t suspensions) {
+std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const StepResult& result, const Task& task,
+                                                          std::int64_t suspensions) {
   const std::lock_guard lock(mutex_);
-  const auto ended = [&](OrderEnd end) { return TrialAnswer{.number = order.number, .end = end}; };
   if (result.end == StepResult::End::Stopped) {
     const bool suspended = interruption_.again_after_suspension(suspensions);
-    return ended(suspended ? OrderEnd::Suspended : OrderEnd::Interrupted);
+    return std::unexpected(suspended ? OrderEnd::Suspended : OrderEnd::Interrupted);
   }
   const auto lost = [&](const std::string& reason) {
-    lost_on_[order.number].insert(node.name);
+    if (const auto* trial = std::get_if<TrialOrder>(&task)) lost_on_[trial->number].insert(node.name);
     failed(node, reason, result.end == StepResult::End::NeverRan ? options_.pause : kPauseAfterLoss);
-    return ended(OrderEnd::Lost);
+    return std::unexpected(OrderEnd::Lost);
   };
   if (!result.answer) return lost(result.reason);
-  const auto* answer = std::get_if<TrialAnswer>(&result.answer->result);
-  if (answer == nullptr || answer->number != order.number) return lost("the answer is to another order");
+  const auto end = end_of(task, result.answer->result);
+  if (!end) return lost("the answer is to another order");
   // Somebody ended it on its node; the session goes on.
-  if (answer->end != OrderEnd::Finished) {
-    if (interruption_.requested()) return ended(OrderEnd::Interrupted);
+  if (*end != OrderEnd::Finished) {
+    if (interruption_.requested()) return std::unexpected(OrderEnd::Interrupted);
     return lost("it was ended on its node");
   }
   if (const std::string why = other_class(machine_, result.answer->machine); !why.empty()) {
     leave_out(node, "it changed while it measured: " + why);
-    return ended(OrderEnd::Lost);
+    return std::unexpected(OrderEnd::Lost);
   }
   node.failures = 0;
-  TrialAnswer finished = *answer;
-  finished.machine = result.answer->machine;
-  finished.node = node.name;
-  return finished;
+  return *result.answer;
 }
 
 void SlurmExecutor::failed(Node& node, const std::string& reason, nanoseconds pause) {
@@ -348,11 +422,16 @@ void SlurmExecutor::failed(Node& node, const std::string& reason, nanoseconds pa
 void SlurmExecutor::leave_out(Node& node, const std::string& why) {
   node.left_out = true;
   say(fmt::format("the node {} is left out: {}", node.name, why));
-  if (node.order) {
-    answers_.push_back({.number = node.order->number, .end = OrderEnd::Lost});
-    node.order.reset();
-  }
+  if (node.order) lose_order(node);
   changed_.notify_all();
+}
+
+void SlurmExecutor::lose_order(Node& node) {
+  if (const auto* trial = std::get_if<TrialOrder>(&*node.order))
+    answers_.push_back({.number = trial->number, .end = OrderEnd::Lost});
+  else if (const auto* pair = std::get_if<PairOrder>(&*node.order))
+    pairs_.push_back({.node = node.name, .index = pair->index, .answer = {.end = OrderEnd::Lost}});
+  node.order.reset();
 }
 
 }  // namespace nocturne::tuner

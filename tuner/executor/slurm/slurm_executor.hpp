@@ -5,7 +5,8 @@
 /// The node is a block: the default is measured on each before anything else, and again every half hour. What fails on
 /// the side of Slurm or a node is never an answer: the order is lost, to be given again, and goes to another node where
 /// there is one. A node that loses three orders in a row is left out; so is one of another class, and one on which the
-/// default fails while it works elsewhere. Each with a sentence.
+/// default fails while it works elsewhere. Each with a sentence. A pair is prepared and measured on the node that it
+/// was given to, and on no other.
 
 #include <chrono>
 #include <condition_variable>
@@ -33,7 +34,7 @@
 
 namespace nocturne::tuner {
 
-/// The longest that an order of this campaign can take while all goes well: every run to its deadline, and what must be
+/// The longest that a trial of this campaign can take while all goes well: every run to its deadline, and what must be
 /// installed or built before.
 [[nodiscard]] std::chrono::nanoseconds longest_order(const CampaignSpec& spec);
 
@@ -69,6 +70,10 @@ class SlurmExecutor final : public OrderExecutor {
   void submit(TrialOrder order) override;
   [[nodiscard]] TrialAnswer next() override;
   [[nodiscard]] std::vector<DefaultOnNode> take_defaults() override;
+  /// Those that rest after a failure come last.
+  [[nodiscard]] std::vector<std::string> pair_nodes() const override;
+  void submit_pair(const std::string& node, PairOrder order) override;
+  [[nodiscard]] PairOnNode next_pair() override;
 
  private:
   using Moment = std::chrono::steady_clock::time_point;
@@ -78,9 +83,9 @@ class SlurmExecutor final : public OrderExecutor {
     std::string name;
     std::vector<int> cpus;  ///< of its slot
     bool left_out = false;
-    int failures = 0;                   ///< orders lost in a row
-    Moment not_before{};                ///< after a failure
-    std::optional<TrialOrder> order{};  ///< in hand
+    int failures = 0;             ///< orders lost in a row
+    Moment not_before{};          ///< after a failure
+    std::optional<Task> order{};  ///< in hand: a trial or a pair
     Default default_state = Default::Unknown;
     Moment default_at{};  ///< when it was measured last
   };
@@ -96,25 +101,32 @@ class SlurmExecutor final : public OrderExecutor {
   void work(Node& node);
   /// Blocks until there is something to do on it; false: nothing will be any more.
   [[nodiscard]] bool wait_for_work(Node& node);
+  /// Waits for what comes into this queue.
+  template <typename Answer>
+  [[nodiscard]] Answer wait_for(std::deque<Answer>& answers);
   void measure_default(Node& node);
   /// What the default did on this node; leaves it out where it fails here alone, once that is known.
   void judge_default(Node& node, const TrialAnswer& answer);
   void carry_out(Node& node);
+  [[nodiscard]] TrialAnswer carry_out(Node& node, const TrialOrder& order, const std::string& name);
+  [[nodiscard]] PairOnNode carry_out(Node& node, const PairOrder& order);
 
-  /// One order on one node, with what that says of the node.
-  [[nodiscard]] TrialAnswer attempt(Node& node, const TrialOrder& order, const std::string& name);
-  [[nodiscard]] TrialAnswer judge(Node& node, const StepResult& result, const TrialOrder& order,
-                                  std::int64_t suspensions);
+  /// One order on one node, with what that says of the node. The error is how it ended without a result.
+  [[nodiscard]] std::expected<OrderAnswer, OrderEnd> attempt(Node& node, const Task& task, const std::string& name);
+  [[nodiscard]] std::expected<OrderAnswer, OrderEnd> judge(Node& node, const StepResult& result, const Task& task,
+                                                           std::int64_t suspensions);
   [[nodiscard]] StepResult run(Node& node, std::vector<std::string> words, const std::filesystem::path& input,
                                const std::string& name, std::chrono::nanoseconds limit);
   void rest(const Node& node);
 
   // REQUIRES of all that follow: the mutex is held.
-  [[nodiscard]] bool is_default(const TrialOrder& order) const;
+  [[nodiscard]] bool is_default(const Task& task) const;
   [[nodiscard]] bool wants_default(const Node& node) const;
   [[nodiscard]] bool works_elsewhere(const Node& node) const;
   [[nodiscard]] bool others_try(const Node& node) const;
   [[nodiscard]] Node* choose(std::int64_t number);
+  /// Says that what it had in hand was lost.
+  void lose_order(Node& node);
   void failed(Node& node, const std::string& reason, std::chrono::nanoseconds pause);
   void leave_out(Node& node, const std::string& why);
   void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
@@ -133,6 +145,7 @@ class SlurmExecutor final : public OrderExecutor {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<std::int64_t, std::set<std::string>> lost_on_;  ///< trial → nodes that lost its order
   std::deque<TrialAnswer> answers_;
+  std::deque<PairOnNode> pairs_;
   std::vector<DefaultOnNode> defaults_;
   std::vector<std::string> sentences_;
   std::optional<Moment> busy_since_;  ///< empty: no order was given yet
