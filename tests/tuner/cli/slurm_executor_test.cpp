@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -311,9 +312,7 @@ TEST_CASE("an interruption ends what is in flight, a suspension gives it back", 
 
 TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes the campaign", "[slurm]") {
   const std::string script = tuner::job_script({.name = "evening",
-                                                .nodes = 8,
-                                                .partition = "cpu",
-                                                .gres = "gpu:1",
+                                                .request = {.nodes = 8, .partition = "cpu", .gres = "gpu:1"},
                                                 .time = std::chrono::hours(30) + std::chrono::seconds(5),
                                                 .notice = std::chrono::seconds(300),
                                                 .log = "/shared/my data/logs/evening-job-%j.log",
@@ -329,16 +328,29 @@ TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes
         "exec /opt/nocturne tune 'it'\\''s.json'\n");
 }
 
-TEST_CASE("times of jobs are Slurm's or ours", "[slurm]") {
-  using std::chrono::seconds;
-  CHECK(tuner::parse_job_time("08:00:00") == seconds(8 * 3600));
-  CHECK(tuner::parse_job_time("100:00:01") == seconds(360'001));
-  CHECK(tuner::parse_job_time("90min") == seconds(5400));
-  for (const std::string wrong : {"", "8", "1:60:00", "1:00", "00:00:00", "1:2:3:4", "a:b:c", "-1:00:00", ":::"})
-    CHECK_FALSE(tuner::parse_job_time(wrong));
-  CHECK(tuner::is_option_word("[rack1|rack2]&avx512"));
-  for (const std::string wrong : {"", "a b", "a\n#SBATCH --uid=0", "\"x\"", "a;b", "$(x)", "a#b"})
-    CHECK_FALSE(tuner::is_option_word(wrong));
+TEST_CASE("a job is queued again, by itself or by one that depends on it", "[slurm]") {
+  const TemporaryFolder folder;
+  const auto says = [&](const std::string& name, const std::string& script) {
+    make_file(folder.path() / name, "#!/bin/sh\n" + script, true);
+    return folder.path() / name;
+  };
+  const tuner::Allocation job{.job = "7", .nodes = {"n1"}, .here = "n1", .batch = true};
+  const tuner::SlurmCommands obliging{.sbatch = "/bin/false", .scontrol = says("scontrol", "exit 0\n")};
+  auto again = tuner::queue_again(obliging, job, {});
+  REQUIRE(again);
+  CHECK(again->sentence == "job 7 is queued again");
+  CHECK_FALSE(again->dependent);
+  // A warning of the site stands before the number.
+  const std::string sbatch = "echo 'sbatch: be kind' >&2\necho $NOCTURNE_JOB_GOES_ON $* > " +
+                             (folder.path() / "told").string() + "\necho '8;hill'\n";
+  const tuner::SlurmCommands strict{.sbatch = says("sbatch", sbatch), .scontrol = "/bin/false"};
+  again = tuner::queue_again(strict, job, "/shared/evening.sh");
+  REQUIRE(again);
+  CHECK(again->sentence == "job 7 may not be queued again; job 8 goes on after it");
+  CHECK(again->dependent);
+  CHECK(read_file(folder.path() / "told") == "1 --parsable --dependency=afterany:7 /shared/evening.sh\n");
+  CHECK_FALSE(tuner::queue_again(strict, job, {}));
+  CHECK_FALSE(tuner::queue_again(obliging, {.job = "7", .nodes = {"n1"}, .here = "n1"}, {}));
 }
 
 }  // namespace nocturne::test

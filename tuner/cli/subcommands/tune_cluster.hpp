@@ -2,13 +2,12 @@
 
 /// `nocturne tune FILE --nodes N`: a campaign on a cluster, by Slurm.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/choice/slurm_options.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/executor/slurm/slurm_executor.hpp"
@@ -16,13 +15,10 @@
 namespace nocturne::cli {
 
 struct ClusterOptions {
-  std::optional<std::int64_t> nodes;
-  std::string partition, account, constraint, gres;
-  std::string time;     ///< wall limit of the job; its option is that of a command (tune_command.hpp)
-  std::string cluster;  ///< a registered infrastructure
-  bool print = false;   ///< the script alone
+  SlurmWords slurm;    ///< `time` comes from an option of a command, too (tune_command.hpp)
+  bool print = false;  ///< the script alone
 
-  [[nodiscard]] bool any() const;
+  [[nodiscard]] bool any() const { return print || any_given(slurm); }
 };
 
 void add_cluster(CLI::App& subcommand, ClusterOptions& options);
@@ -31,6 +27,9 @@ void add_cluster(CLI::App& subcommand, ClusterOptions& options);
 /// salloc, which is on no node, this program is replaced by srun, which starts it again on the first node. Says which
 /// nodes there are. Throws Refusal.
 [[nodiscard]] std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, const Context& context);
+
+/// Whether the campaign, with the options laid over it, is to become a job.
+[[nodiscard]] bool wants_job(const ClusterOptions& options, const tuner::CampaignSpec& spec);
 
 /// Writes the script, lets Slurm check it, and hands it in; with --print it is only printed. Throws Refusal.
 [[nodiscard]] ExitCode submit_campaign(const ClusterOptions& options, const Context& context,
