@@ -1,12 +1,14 @@
 // Orders on the nodes of a job, by an `srun` that is a script: it starts what it is given here, and fails as srun does.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +28,7 @@
 #include "tuner/executor/local_executor.hpp"
 #include "tuner/executor/slurm/job.hpp"
 #include "tuner/executor/slurm/slurm_executor.hpp"
+#include "tuner/executor/slurm/watch.hpp"
 #include "tuner/installation/installation.hpp"
 
 namespace nocturne::test {
@@ -46,7 +49,7 @@ does=$(cat {0}/$node.does 2>/dev/null)
 if [ "$name" != describe ] && [ -e {0}/$node.once ]; then does=$(cat {0}/$node.once); rm {0}/$node.once; fi
 for last; do :; done
 case $does in
-  sees_nothing) echo "nocturne: $last cannot be read" >&2; exit 2;;
+  sees_nothing) echo "nocturne: $last cannot be read" >&2; echo "srun: error: $node: task 0: Exited with exit code 2" >&2; exit 2;;
   other_class) "$@" | sed '/"name": "cpu.model"/{{n;s/"value": ".*"/"value": "another"/}}'; exit;;
 esac
 if [ "$name" != describe ]; then
@@ -100,6 +103,21 @@ class Nodes {
   void reopen(std::vector<std::string> names) {
     const auto opened = open(std::move(names));
     if (!opened) FAIL(opened.error());
+  }
+
+  [[nodiscard]] std::unique_ptr<tuner::CoordinatorWatch> watch(std::vector<std::string> names, bool batch) const {
+    return std::make_unique<tuner::CoordinatorWatch>(tuner::CoordinatorWatch::Options{
+        .commands = {.scancel = folder_ / "scancel", .squeue = folder_ / "squeue", .srun = folder_ / "srun"},
+        .allocation = {.job = "7", .nodes = std::move(names), .here = "n1", .batch = batch},
+        .program = {NOCTURNE_PROGRAM, "--data", (folder_ / "data").string()},
+        .folder = folder_ / "data" / "cluster" / "watch-7",
+        .rhythm = {.pause = std::chrono::milliseconds(20)}});
+  }
+  /// Whether it comes true within a minute.
+  template <typename Condition>
+  [[nodiscard]] static bool until(Condition holds) {
+    for (int i = 0; i < 6000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return holds();
   }
 
   void submit(std::int64_t number, std::int64_t batch, const std::string& precision = "f32") {
@@ -326,6 +344,60 @@ TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes
         "#SBATCH --output=\"/shared/my data/logs/evening-job-%j.log\"\nmodule load cuda\n"
         "export NOCTURNE_JOB_SCRIPT='/shared/my data/jobs/evening.sh'\n"
         "exec /opt/nocturne tune 'it'\\''s.json'\n");
+}
+
+TEST_CASE("a file that nobody writes any more is silent, one that goes on is not", "[slurm]") {
+  const TemporaryFolder folder;
+  const fs::path beat = folder.path() / "beat";
+  const tuner::WatchRhythm rhythm{.pause = std::chrono::milliseconds(20), .silent_looks = 30};
+  std::atomic<int> beats = 0;
+  std::jthread writer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && beats < 40) {
+      make_file(beat, std::to_string(++beats));
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  CHECK(tuner::wait_for_silence(beat, rhythm, {}));
+  CHECK(beats == 40);
+}
+
+TEST_CASE("a file that cannot be read says nothing: its watch goes on until it is stopped", "[slurm]") {
+  const TemporaryFolder folder;
+  std::stop_source stop;
+  std::jthread ender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop.request_stop();
+  });
+  const tuner::WatchRhythm rhythm{.pause = std::chrono::milliseconds(1), .silent_looks = 3};
+  CHECK_FALSE(tuner::wait_for_silence(folder.path() / "beat", rhythm, stop.get_token()));
+}
+
+TEST_CASE("a step on a second node watches while the coordinator lives, on the next where that is lost", "[slurm]") {
+  Nodes nodes;
+  nodes.does_once("n2", "lost");
+  nodes.does("n3", "hangs");
+  auto watch = nodes.watch({"n1", "n2", "n3"}, true);
+  CHECK(nodes.until([&] { return nodes.has("hanging") && nodes.file("asked").contains("-w n3"); }));
+  const std::string asked = nodes.file("asked");
+  CHECK_THAT(asked, ContainsSubstring("-w n2 --overlap --mem=0 --cpu-bind=none -J watchdog"));
+  CHECK_THAT(asked, ContainsSubstring("execute --watch"));
+  CHECK_FALSE(asked.contains("-w n1"));
+  const std::string before = nodes.file("data/cluster/watch-7/beat");
+  CHECK(before.size() == 21);
+  CHECK(nodes.until([&] { return nodes.file("data/cluster/watch-7/beat") != before; }));
+  watch.reset();
+  CHECK_FALSE(nodes.has("data/cluster/watch-7"));
+  CHECK(shell("kill -0 " + nodes.file("hanging")).code != 0);
+}
+
+TEST_CASE("nobody watches a job that cannot be queued again, or has one node", "[slurm]") {
+  Nodes nodes;
+  for (const bool batch : {true, false}) {
+    const auto watch =
+        nodes.watch(batch ? std::vector<std::string>{"n1"} : std::vector<std::string>{"n1", "n2"}, batch);
+    CHECK_FALSE(nodes.has("data/cluster"));
+    CHECK_FALSE(nodes.has("asked"));
+  }
 }
 
 TEST_CASE("a job is queued again, by itself or by one that depends on it", "[slurm]") {

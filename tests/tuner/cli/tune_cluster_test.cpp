@@ -88,4 +88,10 @@ TEST_CASE("a job that is in no allocation does not submit the next one", "[cli][
   CHECK_THAT(site.cli.err(), ContainsSubstring("this is a job's script, and it runs in no job of Slurm"));
 }
 
+TEST_CASE("only a step of a job watches its coordinator", "[cli][slurm]") {
+  CliFixture cli;
+  CHECK(cli.nocturne({"execute", "--watch", (cli.folder() / "beat").string()}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("this process is in no job of Slurm"));
+}
+
 }  // namespace nocturne::test

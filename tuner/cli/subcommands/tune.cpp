@@ -310,8 +310,11 @@ class TuneSession {
   tuner::SessionResult tune(tuner::Session& session, bool fresh, const measure::SweepReport& swept) {
     try {
       std::unique_ptr<tuner::SlurmExecutor> nodes;
-      if (allocation_ && session.preflight != tuner::PreflightMode::Only)
+      std::unique_ptr<tuner::CoordinatorWatch> watch;
+      if (allocation_ && session.preflight != tuner::PreflightMode::Only) {
         nodes = open_nodes(*allocation_, context_, session);
+        watch = open_watch(*allocation_, context_);
+      }
       return tuner::Campaign(session, fresh, nodes.get()).run(swept);
     } catch (const db::Error& error) {
       clear_display();

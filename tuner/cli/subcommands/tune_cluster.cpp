@@ -214,6 +214,15 @@ std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& alloca
                                                     session.observer, session.interruption));
 }
 
+std::unique_ptr<tuner::CoordinatorWatch> open_watch(const tuner::Allocation& allocation, const Context& context) {
+  if (allocation.nodes.size() == 1) return nullptr;
+  return std::make_unique<tuner::CoordinatorWatch>(tuner::CoordinatorWatch::Options{
+      .commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find()),
+      .allocation = allocation,
+      .program = program_words(context),
+      .folder = context.data_folder() / "cluster" / ("watch-" + allocation.job)});
+}
+
 bool queue_job_again(const tuner::Allocation& allocation, const Context& context) {
   const auto commands = tuner::SlurmCommands::find();
   // Said before: this process may be ended first.

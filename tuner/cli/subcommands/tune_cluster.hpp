@@ -11,6 +11,7 @@
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/executor/slurm/slurm_executor.hpp"
+#include "tuner/executor/slurm/watch.hpp"
 
 namespace nocturne::cli {
 
@@ -38,6 +39,10 @@ void add_cluster(CLI::App& subcommand, ClusterOptions& options);
 /// Who carries out the orders of the session; null: this process, for it is on the only node. Throws Refusal.
 [[nodiscard]] std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& allocation,
                                                                const Context& context, const tuner::Session& session);
+
+/// Watches this process from a second node, where it can be. Null: on one node nobody can. Throws Refusal.
+[[nodiscard]] std::unique_ptr<tuner::CoordinatorWatch> open_watch(const tuner::Allocation& allocation,
+                                                                  const Context& context);
 
 /// The job's time was over before the campaign's work was complete: queues it again, and says so. Whether it could.
 [[nodiscard]] bool queue_job_again(const tuner::Allocation& allocation, const Context& context);
