@@ -94,4 +94,12 @@ TEST_CASE("only a step of a job watches its coordinator", "[cli][slurm]") {
   CHECK_THAT(cli.err(), ContainsSubstring("this process is in no job of Slurm"));
 }
 
+TEST_CASE("options of a cluster go with the cluster", "[cli][slurm]") {
+  Site site;
+  CHECK(site.cli.nocturne({"doctor", "--partition", "cpu"}) == ExitCode::Usage);
+  CHECK_THAT(site.cli.err(), ContainsSubstring("--cluster"));
+  CHECK(site.cli.nocturne({"doctor", "--cluster", "hil"}) == ExitCode::NotFound);
+  CHECK(site.cli.nocturne({"doctor", "--cluster", "local"}) == ExitCode::Usage);
+}
+
 }  // namespace nocturne::test

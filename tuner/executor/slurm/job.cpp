@@ -69,4 +69,18 @@ std::expected<QueuedAgain, std::string> queue_again(const SlurmCommands& command
       .dependent = true};
 }
 
+std::expected<bool, std::string> may_be_requeued(const SlurmCommands& commands,
+                                                 const std::vector<std::string>& options) {
+  std::vector<std::string> words = {
+      commands.sbatch.string(),     "--hold",  "--requeue", "--nodes=1", "--output=/dev/null",
+      "--job-name=may-be-requeued", "--wrap=:"};
+  words.insert(words.end(), options.begin(), options.end());
+  const auto job = hand_in(std::move(words));
+  if (!job) return std::unexpected(job.error());
+  const auto said = ask_slurm({commands.scontrol.string(), "show", "job", *job});
+  (void)ask_slurm({commands.scancel.string(), *job});
+  if (!said) return std::unexpected(said.error());
+  return said->contains("Requeue=1");
+}
+
 }  // namespace nocturne::tuner

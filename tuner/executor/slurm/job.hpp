@@ -52,4 +52,9 @@ struct QueuedAgain {
                                                                   const Allocation& allocation,
                                                                   const std::filesystem::path& script);
 
+/// Whether Slurm lets a job queue itself again: what it says of one with these options ("--partition=cpu"), which is
+/// held and cancelled at once. The error is a sentence.
+[[nodiscard]] std::expected<bool, std::string> may_be_requeued(const SlurmCommands& commands,
+                                                               const std::vector<std::string>& options);
+
 }  // namespace nocturne::tuner
