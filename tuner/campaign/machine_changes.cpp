@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "measure/comparison/statistics.hpp"
+#include "tuner/executor/machine_difference.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -50,15 +52,6 @@ std::vector<space::Run> default_again(const Session& session, const PreparedWork
 }
 
 }  // namespace
-
-std::string change_words(std::span<const space::FingerprintDifference> changes, std::optional<space::Match> match) {
-  std::string words;
-  for (const space::FingerprintDifference& each : changes) {
-    if (match && each.match != *match) continue;
-    words += fmt::format("{}{} was '{}' and is '{}'", words.empty() ? "" : ", ", each.name, each.before, each.now);
-  }
-  return words;
-}
 
 std::string machine_changes(const db::Store& store, const std::string& campaign, const space::Fingerprint& now) {
   const auto differences = differences_since(store, campaign, now);

@@ -4,8 +4,6 @@
 /// before stands in one table (measure/machine/fingerprint.cpp): one that must match begins a new generation; one to be
 /// verified is verified here, cheaply, or what was measured is set aside; others only explain.
 
-#include <optional>
-#include <span>
 #include <string>
 
 #include "db/store.hpp"
@@ -13,10 +11,6 @@
 #include "tuner/campaign/session.hpp"
 
 namespace nocturne::tuner {
-
-/// "system.kernel was '6.1' and is '6.2', …": all, or those that match in this way.
-[[nodiscard]] std::string change_words(std::span<const space::FingerprintDifference> changes,
-                                       std::optional<space::Match> match = {});
 
 /// The fields that must match and do not, in words; empty: the same machine, or no earlier session.
 [[nodiscard]] std::string machine_changes(const db::Store& store, const std::string& campaign,

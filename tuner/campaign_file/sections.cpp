@@ -10,6 +10,7 @@
 #include "search/registry.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
+#include "tuner/campaign_file/slurm_section.hpp"
 #include "tuner/campaign_file/workload_section.hpp"
 #include "tuner/installation/frameworks.hpp"
 
@@ -264,6 +265,7 @@ CampaignSections read_sections(Checks& checks, const fs::path& folder, const std
   read.run = read_run(checks);
   read.verify = read_verify(checks);
   read.environments = read_environments(checks);
+  check_slurm(checks);
   if (own)
     fit_to_command(checks, read.worker.own, read.objective, read.verify);
   else

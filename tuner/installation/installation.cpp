@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "measure/run/own_program.hpp"
+
 namespace nocturne::tuner {
 
 std::filesystem::path Installation::data_set(const std::string& name) const {
@@ -24,9 +26,7 @@ bool holds_sources(const fs::path& folder) {
 
 /// Where `cmake --install` puts them: beside the folder of the program.
 fs::path installed_prefix() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : program.parent_path().parent_path();
+  return measure::own_program_path().parent_path().parent_path();
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "measure/run/own_program.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
@@ -39,9 +41,8 @@ fs::path find_shipped(const WorkerRecipe& worker) {
   if (worker.program.empty()) return {};
   std::error_code error;
   const char* named = std::getenv(variable_of(worker.program).c_str());
-  const fs::path program = named != nullptr && *named != '\0'
-                               ? fs::absolute(named, error)
-                               : fs::read_symlink("/proc/self/exe", error).parent_path() / worker.program;
+  const fs::path program =
+      named != nullptr && *named != '\0' ? fs::absolute(named, error) : measure::beside_own_program(worker.program);
   return !error && ::access(program.c_str(), X_OK) == 0 ? program : fs::path();
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "measure/artifact/process.hpp"
+#include "measure/run/own_program.hpp"
 #include "tuner/installation/own_workers.hpp"
 
 namespace nocturne::tuner {
@@ -62,10 +63,8 @@ std::expected<nlohmann::json, std::string> gpus_of_machine(const MachineMeasurin
 }  // namespace
 
 fs::path program_beside(std::string_view name, const fs::path& folder) {
-  std::error_code error;
-  const fs::path place = folder.empty() ? fs::read_symlink("/proc/self/exe", error).parent_path() : folder;
-  const fs::path candidate = place / name;
-  return !error && ::access(candidate.c_str(), X_OK) == 0 ? fs::absolute(candidate) : fs::path();
+  const fs::path candidate = folder.empty() ? measure::beside_own_program(name) : folder / name;
+  return ::access(candidate.c_str(), X_OK) == 0 ? fs::absolute(candidate) : fs::path();
 }
 
 std::expected<nlohmann::json, std::string> measure_machine(const MachineMeasuring& measuring,

@@ -1,14 +1,17 @@
 // Orders on the nodes of a job, by an `srun` that is a script: it starts what it is given here, and fails as srun does.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,6 +28,7 @@
 #include "tuner/executor/local_executor.hpp"
 #include "tuner/executor/slurm/job.hpp"
 #include "tuner/executor/slurm/slurm_executor.hpp"
+#include "tuner/executor/slurm/watch.hpp"
 #include "tuner/installation/installation.hpp"
 
 namespace nocturne::test {
@@ -45,7 +49,7 @@ does=$(cat {0}/$node.does 2>/dev/null)
 if [ "$name" != describe ] && [ -e {0}/$node.once ]; then does=$(cat {0}/$node.once); rm {0}/$node.once; fi
 for last; do :; done
 case $does in
-  sees_nothing) echo "nocturne: $last cannot be read" >&2; exit 2;;
+  sees_nothing) echo "nocturne: $last cannot be read" >&2; echo "srun: error: $node: task 0: Exited with exit code 2" >&2; exit 2;;
   other_class) "$@" | sed '/"name": "cpu.model"/{{n;s/"value": ".*"/"value": "another"/}}'; exit;;
 esac
 if [ "$name" != describe ]; then
@@ -99,6 +103,21 @@ class Nodes {
   void reopen(std::vector<std::string> names) {
     const auto opened = open(std::move(names));
     if (!opened) FAIL(opened.error());
+  }
+
+  [[nodiscard]] std::unique_ptr<tuner::CoordinatorWatch> watch(std::vector<std::string> names, bool batch) const {
+    return std::make_unique<tuner::CoordinatorWatch>(tuner::CoordinatorWatch::Options{
+        .commands = {.scancel = folder_ / "scancel", .squeue = folder_ / "squeue", .srun = folder_ / "srun"},
+        .allocation = {.job = "7", .nodes = std::move(names), .here = "n1", .batch = batch},
+        .program = {NOCTURNE_PROGRAM, "--data", (folder_ / "data").string()},
+        .folder = folder_ / "data" / "cluster" / "watch-7",
+        .rhythm = {.pause = std::chrono::milliseconds(20)}});
+  }
+  /// Whether it comes true within a minute.
+  template <typename Condition>
+  [[nodiscard]] static bool until(Condition holds) {
+    for (int i = 0; i < 6000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return holds();
   }
 
   void submit(std::int64_t number, std::int64_t batch, const std::string& precision = "f32") {
@@ -353,9 +372,7 @@ TEST_CASE("a pair is measured on the node that it was given to, several at once,
 
 TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes the campaign", "[slurm]") {
   const std::string script = tuner::job_script({.name = "evening",
-                                                .nodes = 8,
-                                                .partition = "cpu",
-                                                .gres = "gpu:1",
+                                                .request = {.nodes = 8, .partition = "cpu", .gres = "gpu:1"},
                                                 .time = std::chrono::hours(30) + std::chrono::seconds(5),
                                                 .notice = std::chrono::seconds(300),
                                                 .log = "/shared/my data/logs/evening-job-%j.log",
@@ -371,16 +388,83 @@ TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes
         "exec /opt/nocturne tune 'it'\\''s.json'\n");
 }
 
-TEST_CASE("times of jobs are Slurm's or ours", "[slurm]") {
-  using std::chrono::seconds;
-  CHECK(tuner::parse_job_time("08:00:00") == seconds(8 * 3600));
-  CHECK(tuner::parse_job_time("100:00:01") == seconds(360'001));
-  CHECK(tuner::parse_job_time("90min") == seconds(5400));
-  for (const std::string wrong : {"", "8", "1:60:00", "1:00", "00:00:00", "1:2:3:4", "a:b:c", "-1:00:00", ":::"})
-    CHECK_FALSE(tuner::parse_job_time(wrong));
-  CHECK(tuner::is_option_word("[rack1|rack2]&avx512"));
-  for (const std::string wrong : {"", "a b", "a\n#SBATCH --uid=0", "\"x\"", "a;b", "$(x)", "a#b"})
-    CHECK_FALSE(tuner::is_option_word(wrong));
+TEST_CASE("a file that nobody writes any more is silent, one that goes on is not", "[slurm]") {
+  const TemporaryFolder folder;
+  const fs::path beat = folder.path() / "beat";
+  const tuner::WatchRhythm rhythm{.pause = std::chrono::milliseconds(20), .silent_looks = 30};
+  std::atomic<int> beats = 0;
+  std::jthread writer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && beats < 40) {
+      make_file(beat, std::to_string(++beats));
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  CHECK(tuner::wait_for_silence(beat, rhythm, {}));
+  CHECK(beats == 40);
+}
+
+TEST_CASE("a file that cannot be read says nothing: its watch goes on until it is stopped", "[slurm]") {
+  const TemporaryFolder folder;
+  std::stop_source stop;
+  std::jthread ender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop.request_stop();
+  });
+  const tuner::WatchRhythm rhythm{.pause = std::chrono::milliseconds(1), .silent_looks = 3};
+  CHECK_FALSE(tuner::wait_for_silence(folder.path() / "beat", rhythm, stop.get_token()));
+}
+
+TEST_CASE("a step on a second node watches while the coordinator lives, on the next where that is lost", "[slurm]") {
+  Nodes nodes;
+  nodes.does_once("n2", "lost");
+  nodes.does("n3", "hangs");
+  auto watch = nodes.watch({"n1", "n2", "n3"}, true);
+  CHECK(nodes.until([&] { return nodes.has("hanging") && nodes.file("asked").contains("-w n3"); }));
+  const std::string asked = nodes.file("asked");
+  CHECK_THAT(asked, ContainsSubstring("-w n2 --overlap --mem=0 --cpu-bind=none -J watchdog"));
+  CHECK_THAT(asked, ContainsSubstring("execute --watch"));
+  CHECK_FALSE(asked.contains("-w n1"));
+  const std::string before = nodes.file("data/cluster/watch-7/beat");
+  CHECK(before.size() == 21);
+  CHECK(nodes.until([&] { return nodes.file("data/cluster/watch-7/beat") != before; }));
+  watch.reset();
+  CHECK_FALSE(nodes.has("data/cluster/watch-7"));
+  CHECK(shell("kill -0 " + nodes.file("hanging")).code != 0);
+}
+
+TEST_CASE("nobody watches a job that cannot be queued again, or has one node", "[slurm]") {
+  Nodes nodes;
+  for (const bool batch : {true, false}) {
+    const auto watch =
+        nodes.watch(batch ? std::vector<std::string>{"n1"} : std::vector<std::string>{"n1", "n2"}, batch);
+    CHECK_FALSE(nodes.has("data/cluster"));
+    CHECK_FALSE(nodes.has("asked"));
+  }
+}
+
+TEST_CASE("a job is queued again, by itself or by one that depends on it", "[slurm]") {
+  const TemporaryFolder folder;
+  const auto says = [&](const std::string& name, const std::string& script) {
+    make_file(folder.path() / name, "#!/bin/sh\n" + script, true);
+    return folder.path() / name;
+  };
+  const tuner::Allocation job{.job = "7", .nodes = {"n1"}, .here = "n1", .batch = true};
+  const tuner::SlurmCommands obliging{.sbatch = "/bin/false", .scontrol = says("scontrol", "exit 0\n")};
+  auto again = tuner::queue_again(obliging, job, {});
+  REQUIRE(again);
+  CHECK(again->sentence == "job 7 is queued again");
+  CHECK_FALSE(again->dependent);
+  // A warning of the site stands before the number.
+  const std::string sbatch = "echo 'sbatch: be kind' >&2\necho $NOCTURNE_JOB_GOES_ON $* > " +
+                             (folder.path() / "told").string() + "\necho '8;hill'\n";
+  const tuner::SlurmCommands strict{.sbatch = says("sbatch", sbatch), .scontrol = "/bin/false"};
+  again = tuner::queue_again(strict, job, "/shared/evening.sh");
+  REQUIRE(again);
+  CHECK(again->sentence == "job 7 may not be queued again; job 8 goes on after it");
+  CHECK(again->dependent);
+  CHECK(read_file(folder.path() / "told") == "1 --parsable --dependency=afterany:7 /shared/evening.sh\n");
+  CHECK_FALSE(tuner::queue_again(strict, job, {}));
+  CHECK_FALSE(tuner::queue_again(obliging, {.job = "7", .nodes = {"n1"}, .here = "n1"}, {}));
 }
 
 }  // namespace nocturne::test

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/noise/noise_plan.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/executor/machine_difference.hpp"
 
 namespace nocturne::tuner {
 namespace {

@@ -5,17 +5,22 @@
 #include <chrono>
 #include <future>
 #include <ostream>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "measure/machine/machine.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/supervisor/load.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/slurm_options.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/cli/subcommands/doctor_cluster.hpp"
 #include "tuner/doctor/machine_checks.hpp"
 #include "tuner/doctor/place_checks.hpp"
 #include "tuner/installation/installation.hpp"
@@ -24,7 +29,10 @@
 namespace nocturne::cli {
 namespace {
 
-struct DoctorOptions {};
+struct DoctorOptions {
+  const CLI::Option* asks_cluster = nullptr;  ///< `--cluster`, with a name or without
+  SlurmWords slurm;
+};
 
 using tuner::Diagnosis;
 using tuner::Health;
@@ -103,7 +111,9 @@ nlohmann::json findings_json(const std::vector<Diagnosis>& findings) {
       {"can_measure", tuner::can_measure(findings)}, {"install", tuner::install_line(findings)}, {"findings", list}};
 }
 
-void print_findings(const std::vector<Diagnosis>& findings, const Context& context) {
+/// `what`: of which can_measure() speaks, "this machine".
+void print_findings(const std::vector<Diagnosis>& findings, const Context& context, std::string_view what,
+                    std::string_view example) {
   Table table({{""}, {"subject"}, {"found", Align::Left, Fit::Wraps}});
   for (const Diagnosis& finding : findings) {
     const bool good = finding.health == Health::Good;
@@ -115,31 +125,65 @@ void print_findings(const std::vector<Diagnosis>& findings, const Context& conte
   std::ostream& out = *context.out;
   const bool can = tuner::can_measure(findings);
   out << '\n'
-      << coloured(can ? "This machine can run campaigns, such as examples/mnist.json."
-                      : "This machine cannot run campaigns yet; what is bad above says why.",
+      << coloured(can ? fmt::format("{} can run campaigns{}.", what, example)
+                      : fmt::format("{} cannot run campaigns yet; what is bad above says why.", what),
                   can ? Style::Good : Style::Bad, context.colour_out())
       << '\n';
   if (const std::string line = tuner::install_line(findings); !line.empty())
     out << (can ? "More could be tried after:  " : "To install:  ") << line << '\n';
 }
 
-void setup(CLI::App& subcommand, DoctorOptions&) {
+void setup(CLI::App& subcommand, DoctorOptions& options) {
+  for (const tuner::SlurmKey& key : tuner::slurm_keys()) {
+    if (key.name == "time") continue;
+    CLI::Option* option = add_slurm_option(subcommand, options.slurm, key);
+    if (key.name == "nodes")
+      option->description("With --cluster: ask so many nodes (default: those that are idle, 8 at most)");
+    if (key.name == "cluster") {
+      option->description("Look at a cluster instead: a registered infrastructure, or the one whose commands are here");
+      options.asks_cluster = option->expected(0, 1)->type_name("[NAME]");
+    }
+  }
   subcommand.footer(
       "ok: as it should be. note: works, and is worth knowing. optional: missing, and what needs it cannot be tried.\n"
       "bad: no campaign can run; the exit code is 1 then. Changes nothing.\n"
       "\n"
+      "With --cluster it looks at Slurm: commands, nodes, limits, and whether a job may queue itself again, by one "
+      "that\n"
+      "is held and cancelled. One short job asks idle nodes what they are, and whether each sees what the others "
+      "write\n"
+      "into the data folder; inside of a job its nodes are asked.\n"
+      "\n"
       "Examples:\n"
       "  nocturne doctor\n"
-      "  nocturne doctor --json | jq -r .install");
+      "  nocturne doctor --json | jq -r .install\n"
+      "  nocturne doctor --cluster\n"
+      "  nocturne doctor --cluster mycluster --partition gpu --nodes 4");
+}
+
+/// Ok where a campaign can run on nodes of the cluster, else Negative.
+ExitCode run_on_cluster(const DoctorOptions& options, const Context& context) {
+  const ClusterExamination found = examine_cluster(options.slurm, context);
+  if (context.json) {
+    nlohmann::json document = findings_json(found.findings);
+    document["cluster"] = found.cluster;
+    document["nodes"] = found.nodes;
+    print_json(context, "doctor-cluster", document);
+  } else {
+    print_findings(found.findings, context, "This cluster", "");
+  }
+  return tuner::can_measure(found.findings) ? ExitCode::Ok : ExitCode::Negative;
 }
 
 /// Ok where a campaign such as examples/mnist.json can run, else Negative.
-ExitCode run(const DoctorOptions&, Context& context) {
+ExitCode run(const DoctorOptions& options, Context& context) {
+  if (options.asks_cluster->count() > 0) return run_on_cluster(options, context);
+  if (any_given(options.slurm)) return complain(context, ExitCode::Usage, "these options go with --cluster");
   const std::vector<Diagnosis> findings = examine(context);
   if (context.json)
     print_json(context, "doctor", findings_json(findings));
   else
-    print_findings(findings, context);
+    print_findings(findings, context, "This machine", ", such as examples/mnist.json");
   return tuner::can_measure(findings) ? ExitCode::Ok : ExitCode::Negative;
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <istream>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,18 +16,23 @@
 #include "measure/run/sweep.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/executor/carry_out.hpp"
 #include "tuner/executor/order_json.hpp"
+#include "tuner/executor/slurm/allocation.hpp"
+#include "tuner/executor/slurm/job.hpp"
+#include "tuner/executor/slurm/watch.hpp"
 
 namespace nocturne::cli {
 namespace {
 
 struct ExecuteOptions {
   std::string file = "-";
+  std::string watch;  ///< a file that is written while the coordinator of this job lives; empty: there is an order
 };
 
 std::string standard_input(const Context& context, std::size_t most) {
@@ -65,8 +71,28 @@ tuner::OrderEnd end_of(const tuner::TaskAnswer& answer) {
       answer);
 }
 
+/// Blocks until the coordinator of this job is gone, and queues the job again in its place. Throws Refusal.
+ExitCode watch_coordinator(const std::string& beat, const Context& context) {
+  auto allocation = value_or_refuse(context, ExitCode::Unavailable, tuner::present_allocation(context.environment));
+  if (!allocation) refuse(context, ExitCode::Usage, "--watch: this process is in no job of Slurm");
+  const auto commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find());
+  allocation->batch = true;  // for the one that was
+  (void)tuner::wait_for_silence(beat, {}, {});
+  const auto again =
+      value_or_refuse(context, ExitCode::Unavailable,
+                      tuner::queue_again(commands, *allocation, context.variable(tuner::kScriptVariable).value_or("")));
+  *context.err << fmt::format("The coordinator is silent: {}.\n", again.sentence) << std::flush;
+  // Its other nodes would keep it until its time is over.
+  if (again.dependent)
+    value_or_refuse(context, ExitCode::Unavailable, tuner::ask_slurm({commands.scancel.string(), allocation->job}));
+  return ExitCode::Ok;
+}
+
 void setup(CLI::App& subcommand, ExecuteOptions& options) {
-  subcommand.add_option("file", options.file, "The order, or '-': standard input (default: -)")->type_name("FILE");
+  auto* file = add_value(subcommand, "file", options.file, "FILE", "The order, or '-': standard input (default: -)");
+  add_value(subcommand, "--watch", options.watch, "FILE",
+            "Instead, in a job of Slurm: queue it again when this file, which its coordinator writes, is silent")
+      ->excludes(file);
   subcommand.footer(
       "An order is one thing to do on one machine: describe it, prepare a software stack, run a trial, run a pair, or\n"
       "one run of the gate. Its answer goes to standard output, whole or not at all: runs with raw samples, phases "
@@ -87,6 +113,7 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
 }
 
 ExitCode run(const ExecuteOptions& options, Context& context) {
+  if (!options.watch.empty()) return watch_coordinator(options.watch, context);
   const tuner::Order order = read_order(options, context);
   MeasurementContext measuring(context);
   const tuner::CampaignSpec spec = campaign_of(order, context, measuring);

@@ -82,6 +82,7 @@ std::vector<tuner::Setting> settings_of(const TuneOptions& options, const Contex
     if (!setting) refuse_to_tune(context, ExitCode::Usage, "--set: " + setting.error());
     settings.push_back(*std::move(setting));
   }
+  for (tuner::Setting& setting : slurm_settings(options.cluster.slurm)) settings.push_back(std::move(setting));
   return settings;
 }
 
@@ -189,10 +190,10 @@ constexpr const char* kTuneFooter =
     "('nocturne noise'; a campaign of more than half an hour does it first, for 3 minutes), and one\n"
     "line says the result. What the file says under 'verify' stays.\n"
     "\n"
-    "With --nodes the campaign becomes a job of Slurm: a script is written into the data folder, checked and "
-    "submitted.\n"
-    "Inside of a job (salloc, sbatch) the nodes of that job are used. The data folder must be shared by all nodes.\n"
-    "Where the job's time is over before the campaign's budget, the job queues itself again. docs/clusters.md\n"
+    "With --nodes, or with an executor in its file, the campaign becomes a job of Slurm: a script is written into the\n"
+    "data folder, checked and submitted. Inside of a job (salloc, sbatch) the nodes of that job are used. The data\n"
+    "folder must be shared by all nodes. Where the job's time is over before the campaign's budget, the job queues\n"
+    "itself again. docs/clusters.md\n"
     "\n"
     "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
     "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done,\n"
@@ -309,8 +310,11 @@ class TuneSession {
   tuner::SessionResult tune(tuner::Session& session, bool fresh, const measure::SweepReport& swept) {
     try {
       std::unique_ptr<tuner::SlurmExecutor> nodes;
-      if (allocation_ && session.preflight != tuner::PreflightMode::Only)
+      std::unique_ptr<tuner::CoordinatorWatch> watch;
+      if (allocation_ && session.preflight != tuner::PreflightMode::Only) {
         nodes = open_nodes(*allocation_, context_, session);
+        watch = open_watch(*allocation_, context_);
+      }
       return tuner::Campaign(session, fresh, nodes.get()).run(swept);
     } catch (const db::Error& error) {
       clear_display();
@@ -379,7 +383,7 @@ ExitCode tune(const TuneOptions& options, Context& context, JobFinish& finish) {
     refuse_to_tune(context, ExitCode::Usage, overridden.error());
   if (!options.command.write_campaign.empty()) return write_campaign(options.command, context, spec);
   const auto wanted = wanted_configurations(options, context, spec);
-  if (!allocation && options.cluster.any()) {
+  if (!allocation && wants_job(options.cluster, spec)) {
     finish.submitted = true;
     return submit_campaign(options.cluster, context, spec);
   }
@@ -453,7 +457,7 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
 /// As they are meant. One option has two meanings: how a command is timed, and the wall limit of a job. A job that runs
 /// again goes on, and begins nothing.
 TuneOptions as_meant(TuneOptions options, const Context& context) {
-  if (!is_command_timing(options.command.time)) options.cluster.time = std::exchange(options.command.time, {});
+  if (!is_command_timing(options.command.time)) options.cluster.slurm["time"] = std::exchange(options.command.time, {});
   if (context.variable("SLURM_RESTART_COUNT") || context.variable(tuner::kGoesOnVariable)) options.fresh = false;
   return options;
 }

@@ -1,15 +1,14 @@
 #include "tuner/cli/subcommands/tune_cluster.hpp"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <ostream>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -19,9 +18,11 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "measure/run/own_program.hpp"
+#include "space/write_file.hpp"
+#include "tuner/campaign_file/slurm_section.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/registered.hpp"
-#include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/subcommands/tune_command.hpp"
 #include "tuner/executor/carry_out.hpp"
@@ -40,14 +41,17 @@ constexpr seconds kLongestNotice{65'535};  // as Slurm has it
 /// From the notice to the end, beyond the longest order.
 constexpr seconds kToEnd{60};
 
-/// Options of the job, which its own command does not have; the last two are written anew, for another folder.
-constexpr std::array<std::string_view, 9> kWithValue = {"--nodes", "--partition", "--account", "--constraint", "--gres",
-                                                        "--time",  "--cluster",   "--data",    "--db"};
+/// Whether the command of the job has no use for it. The last two are written anew, for another folder.
+bool is_of_the_job(std::string_view option) {
+  if (!option.starts_with("--")) return false;
+  option.remove_prefix(2);
+  return option == "data" || option == "db" ||
+         std::ranges::find(tuner::slurm_keys(), option, &tuner::SlurmKey::name) != tuner::slurm_keys().end();
+}
 
 fs::path this_program(const Context& context) {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path(context.program) : self;
+  const fs::path self = measure::own_program_path();
+  return self.empty() ? fs::path(context.program) : self;
 }
 
 /// `nocturne --data FOLDER`, whatever the environment of a node says.
@@ -63,26 +67,12 @@ std::vector<std::string> job_command(const Context& context) {
   for (auto word = context.arguments.begin(); word != context.arguments.end(); ++word) {
     const std::string_view name = std::string_view(*word).substr(0, word->find('='));
     if (*word == "--print") continue;
-    if (std::ranges::find(kWithValue, name) == kWithValue.end())
+    if (!is_of_the_job(name))
       words.push_back(*word);
     else if (name == *word && std::next(word) != context.arguments.end())
       ++word;
   }
   return words;
-}
-
-/// Throws Refusal.
-const tuner::Infrastructure* infrastructure_of(const ClusterOptions& options, const Context& context,
-                                               const tuner::Registry& registry) {
-  if (options.cluster.empty()) return nullptr;
-  const auto* found =
-      value_or_refuse(context, ExitCode::NotFound, registry.infrastructure(options.cluster), "--cluster: ");
-  if (found->scheduler != "slurm") {
-    refuse_to_tune(context, ExitCode::Usage,
-                   fmt::format("the infrastructure '{}' has no Slurm (its scheduler: {})", found->name,
-                               found->scheduler.empty() ? "none" : found->scheduler));
-  }
-  return found;
 }
 
 /// The longest time that a trial in flight may still take when the notice comes.
@@ -93,47 +83,39 @@ seconds notice_of(const tuner::CampaignSpec& spec, std::optional<seconds> time) 
 
 /// Throws Refusal.
 tuner::CampaignJob job_of(const ClusterOptions& options, const Context& context, const tuner::CampaignSpec& spec) {
-  const tuner::Registry registry = registry_here(context);
-  const tuner::Infrastructure* site = infrastructure_of(options, context, registry);
   tuner::CampaignJob job{.name = spec.name,
-                         .nodes = options.nodes.value_or(1),
-                         .partition = options.partition,
-                         .account = options.account,
-                         .constraint = options.constraint,
-                         .gres = options.gres,
+                         .request = tuner::slurm_request(spec.document).value_or(tuner::SlurmRequest()),
                          .log = context.data_folder() / "logs" / (spec.name + "-job-%j.log"),
                          .script = context.data_folder() / "jobs" / (spec.name + ".sh"),
                          .command = job_command(context)};
-  if (site != nullptr) {
-    job.modules = site->modules;
-    const auto below = context.data_folder().lexically_relative(site->shared_folder);
-    if (!site->shared_folder.empty() && (below.empty() || *below.begin() == "..")) {
-      *context.err << fmt::format("The data folder {} is not below the folder that all nodes of '{}' share ({}).\n",
-                                  context.data_folder().string(), site->name, site->shared_folder);
-    }
-    if (const auto* partition = site->partition(options.partition); partition != nullptr && job.partition.empty())
-      job.partition = partition->name;
+  if (!job.request.cluster.empty()) {
+    const bool by_option = !slurm_word(options.slurm, "cluster").empty();
+    const tuner::Registry registry = registry_here(context);
+    const tuner::Infrastructure& site =
+        slurm_site(context, registry, job.request.cluster, by_option ? "--cluster" : "/executor/slurm/cluster");
+    if (const std::string outside = outside_of_share(context, site); !outside.empty())
+      *context.err << fmt::format("Beware: {}.\n", outside);
+    job.modules = site.modules;
+    if (const auto* usual = site.partition(""); usual != nullptr && job.request.partition.empty())
+      job.request.partition = usual->name;
   }
-  for (const auto& [option, value] : {std::pair("--partition", &job.partition), std::pair("--account", &job.account),
-                                      std::pair("--constraint", &job.constraint), std::pair("--gres", &job.gres)}) {
-    if (!value->empty() && !tuner::is_option_word(*value))
-      refuse_to_tune(context, ExitCode::Usage, fmt::format("{}: '{}' is no word that Slurm takes", option, *value));
-  }
-  if (!options.time.empty())
-    job.time = value_or_refuse(context, ExitCode::Usage, tuner::parse_job_time(options.time), "--time: ");
+  if (!job.request.time.empty())
+    job.time = value_or_refuse(context, ExitCode::Usage, tuner::parse_job_time(job.request.time));
   else if (spec.budget.wall)
     job.time = std::chrono::ceil<std::chrono::minutes>(*spec.budget.wall + kBesideBudget);
   job.notice = notice_of(spec, job.time);
   return job;
 }
 
+/// With the folder of what the job will print. Throws Refusal.
 void write_script(const Context& context, const tuner::CampaignJob& job, const std::string& text) {
+  value_or_refuse(context, ExitCode::Unavailable, space::write_file(job.script, text));
   std::error_code error;
-  for (const fs::path& folder : {job.script.parent_path(), job.log.parent_path()})
-    fs::create_directories(folder, error);
-  std::ofstream file(job.script);
-  if (!(file << text).flush())
-    refuse_to_tune(context, ExitCode::Unavailable, fmt::format("'{}' cannot be written", job.script.string()));
+  fs::create_directories(job.log.parent_path(), error);
+  if (error) {
+    refuse_to_tune(context, ExitCode::Unavailable,
+                   fmt::format("{} cannot be made: {}", job.log.parent_path().string(), error.message()));
+  }
 }
 
 /// This program again, on a node. Does not return where that works.
@@ -152,21 +134,14 @@ void go_to(const tuner::Allocation& allocation, const tuner::SlurmCommands& comm
 
 }  // namespace
 
-bool ClusterOptions::any() const {
-  return nodes || print || !partition.empty() || !account.empty() || !constraint.empty() || !gres.empty() ||
-         !time.empty() || !cluster.empty();
+void add_cluster(CLI::App& subcommand, ClusterOptions& options) {
+  for (const tuner::SlurmKey& key : tuner::slurm_keys())
+    if (key.name != "time") add_slurm_option(subcommand, options.slurm, key);
+  subcommand.add_flag("--print", options.print, "Print the job script, and submit nothing");
 }
 
-void add_cluster(CLI::App& subcommand, ClusterOptions& options) {
-  add_value(subcommand, "--nodes", options.nodes, "N", "On so many nodes of a cluster, by Slurm: submits a job",
-            whole_number(1, 10'000));
-  add_value(subcommand, "--partition", options.partition, "P", "Slurm's partition");
-  add_value(subcommand, "--account", options.account, "A", "Slurm's account");
-  add_value(subcommand, "--constraint", options.constraint, "C", "Features that the nodes must have");
-  add_value(subcommand, "--gres", options.gres, "G", "What each node must have: gpu:1");
-  add_value(subcommand, "--cluster", options.cluster, "NAME",
-            "A registered infrastructure: nocturne list infrastructures");
-  subcommand.add_flag("--print", options.print, "Print the job script, and submit nothing");
+bool wants_job(const ClusterOptions& options, const tuner::CampaignSpec& spec) {
+  return options.print || tuner::slurm_request(spec.document);
 }
 
 std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, const Context& context) {
@@ -181,11 +156,15 @@ std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, 
   auto& nodes = allocation->nodes;
   // The coordinator's own first: it is one of them whatever happens.
   std::ranges::rotate(nodes, std::ranges::find(nodes, allocation->here));
-  if (options.nodes && std::cmp_greater(*options.nodes, nodes.size())) {
-    refuse_to_tune(context, ExitCode::Usage,
-                   fmt::format("job {} has {} nodes, not {}", allocation->job, nodes.size(), *options.nodes));
+  // What a file asks for is a job; here there is one.
+  if (const std::string wanted = slurm_word(options.slurm, "nodes"); !wanted.empty()) {
+    const auto number = static_cast<std::size_t>(std::stoull(wanted));
+    if (number > nodes.size()) {
+      refuse_to_tune(context, ExitCode::Usage,
+                     fmt::format("job {} has {} nodes, not {}", allocation->job, nodes.size(), number));
+    }
+    nodes.resize(number);
   }
-  if (options.nodes) nodes.resize(static_cast<std::size_t>(*options.nodes));
   *context.err << (nodes.size() == 1 ? fmt::format("On {}, a node of job {}.\n", nodes.front(), allocation->job)
                                      : fmt::format("On {} nodes of job {}, one trial at a time on each: {}.\n",
                                                    nodes.size(), allocation->job, fmt::join(nodes, ", ")));
@@ -199,16 +178,24 @@ ExitCode submit_campaign(const ClusterOptions& options, const Context& context, 
     context.verbatim() << text;
     return ExitCode::Ok;
   }
-  const auto commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find());
+  // Else a job that does not see its nodes would submit the next one.
+  if (context.variable(tuner::kScriptVariable))
+    refuse_to_tune(context, ExitCode::Unavailable, "this is a job's script, and it runs in no job of Slurm");
+  const auto commands = tuner::SlurmCommands::find();
+  if (!commands) {
+    refuse_to_tune(context, ExitCode::Unavailable,
+                   commands.error() + (options.any() ? "" : ". --set /executor=null measures on this machine instead"));
+  }
   write_script(context, job, text);
-  const auto number = value_or_refuse(context, ExitCode::Unavailable, tuner::submit_job(commands, job.script),
+  const auto number = value_or_refuse(context, ExitCode::Unavailable, tuner::submit_job(*commands, job.script),
                                       "Slurm refuses the job: ");
+  const std::int64_t nodes = job.request.nodes.value_or(1);
   if (context.json) {
     print_json(context, "tune-submitted",
-               {{"job", number}, {"campaign", spec.name}, {"nodes", job.nodes}, {"script", job.script.string()}});
+               {{"job", number}, {"campaign", spec.name}, {"nodes", nodes}, {"script", job.script.string()}});
     return ExitCode::Ok;
   }
-  *context.out << fmt::format("Submitted job {} for {} node{}: {}\n", number, job.nodes, job.nodes == 1 ? "" : "s",
+  *context.out << fmt::format("Submitted job {} for {} node{}: {}\n", number, nodes, nodes == 1 ? "" : "s",
                               tuner::command_text({"status", spec.name}));
   return ExitCode::Ok;
 }
@@ -227,15 +214,27 @@ std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& alloca
                                                     session.observer, session.interruption));
 }
 
+std::unique_ptr<tuner::CoordinatorWatch> open_watch(const tuner::Allocation& allocation, const Context& context) {
+  if (allocation.nodes.size() == 1) return nullptr;
+  return std::make_unique<tuner::CoordinatorWatch>(tuner::CoordinatorWatch::Options{
+      .commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find()),
+      .allocation = allocation,
+      .program = program_words(context),
+      .folder = context.data_folder() / "cluster" / ("watch-" + allocation.job)});
+}
+
 bool queue_job_again(const tuner::Allocation& allocation, const Context& context) {
   const auto commands = tuner::SlurmCommands::find();
   // Said before: this process may be ended first.
-  if (allocation.batch)
-    *context.err << fmt::format("The campaign goes on in job {}, queued again.\n", allocation.job) << std::flush;
+  if (allocation.batch) {
+    *context.err << fmt::format("The campaign is not complete: job {} asks to be queued again.\n", allocation.job)
+                 << std::flush;
+  }
   const auto again =
       commands ? tuner::queue_again(*commands, allocation, context.variable(tuner::kScriptVariable).value_or(""))
                : std::unexpected(commands.error());
-  *context.err << (again ? *again : "The job could not be queued again: " + again.error()) << ".\n" << std::flush;
+  *context.err << (again ? again->sentence : "The job could not be queued again: " + again.error()) << ".\n"
+               << std::flush;
   return again.has_value();
 }
 

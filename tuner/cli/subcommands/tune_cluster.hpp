@@ -2,27 +2,24 @@
 
 /// `nocturne tune FILE --nodes N`: a campaign on a cluster, by Slurm.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/cli/choice/slurm_options.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 #include "tuner/executor/slurm/slurm_executor.hpp"
+#include "tuner/executor/slurm/watch.hpp"
 
 namespace nocturne::cli {
 
 struct ClusterOptions {
-  std::optional<std::int64_t> nodes;
-  std::string partition, account, constraint, gres;
-  std::string time;     ///< wall limit of the job; its option is that of a command (tune_command.hpp)
-  std::string cluster;  ///< a registered infrastructure
-  bool print = false;   ///< the script alone
+  SlurmWords slurm;    ///< `time` comes from an option of a command, too (tune_command.hpp)
+  bool print = false;  ///< the script alone
 
-  [[nodiscard]] bool any() const;
+  [[nodiscard]] bool any() const { return print || any_given(slurm); }
 };
 
 void add_cluster(CLI::App& subcommand, ClusterOptions& options);
@@ -32,6 +29,9 @@ void add_cluster(CLI::App& subcommand, ClusterOptions& options);
 /// nodes there are. Throws Refusal.
 [[nodiscard]] std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, const Context& context);
 
+/// Whether the campaign, with the options laid over it, is to become a job.
+[[nodiscard]] bool wants_job(const ClusterOptions& options, const tuner::CampaignSpec& spec);
+
 /// Writes the script, lets Slurm check it, and hands it in; with --print it is only printed. Throws Refusal.
 [[nodiscard]] ExitCode submit_campaign(const ClusterOptions& options, const Context& context,
                                        const tuner::CampaignSpec& spec);
@@ -39,6 +39,10 @@ void add_cluster(CLI::App& subcommand, ClusterOptions& options);
 /// Who carries out the orders of the session; null: this process, for it is on the only node. Throws Refusal.
 [[nodiscard]] std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& allocation,
                                                                const Context& context, const tuner::Session& session);
+
+/// Watches this process from a second node, where it can be. Null: on one node nobody can. Throws Refusal.
+[[nodiscard]] std::unique_ptr<tuner::CoordinatorWatch> open_watch(const tuner::Allocation& allocation,
+                                                                  const Context& context);
 
 /// The job's time was over before the campaign's work was complete: queues it again, and says so. Whether it could.
 [[nodiscard]] bool queue_job_again(const tuner::Allocation& allocation, const Context& context);

@@ -4,35 +4,27 @@
 /// than the campaign.
 
 #include <chrono>
-#include <cstdint>
 #include <expected>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "tuner/campaign_file/slurm_section.hpp"
 #include "tuner/executor/slurm/allocation.hpp"
 
 namespace nocturne::tuner {
 
 struct CampaignJob {
   std::string name{};
-  std::int64_t nodes = 1;
-  std::string partition{}, account{}, constraint{}, gres{};  ///< empty: the site's default
-  std::optional<std::chrono::seconds> time{};                ///< empty: the partition's
-  std::chrono::seconds notice{};                             ///< so long before its end it is told of it
-  std::filesystem::path log{};                               ///< "%j" stands for the job's number
-  std::vector<std::string> modules{};                        ///< lines of a shell that come first
-  std::filesystem::path script{};                            ///< where it will lie
-  std::vector<std::string> command{};                        ///< `nocturne tune …`, without the options of the job
+  SlurmRequest request{};                      ///< but for its time and cluster, which are worked out
+  std::optional<std::chrono::seconds> time{};  ///< empty: the partition's
+  std::chrono::seconds notice{};               ///< so long before its end it is told of it
+  std::filesystem::path log{};                 ///< "%j" stands for the job's number
+  std::vector<std::string> modules{};          ///< lines of a shell that come first
+  std::filesystem::path script{};              ///< where it will lie
+  std::vector<std::string> command{};          ///< `nocturne tune …`, without the options of the job
 };
-
-/// Whether Slurm takes it as the value of an option in a script: a word without spaces, quotes and control characters.
-[[nodiscard]] bool is_option_word(std::string_view text);
-
-/// "8:00:00" as Slurm has it, or as campaign files have it ("8h"). The error says what is allowed.
-[[nodiscard]] std::expected<std::chrono::seconds, std::string> parse_job_time(const std::string& text);
 
 /// Whole nodes with all their memory; queued again and its log kept where it is interrupted; the loss of a node does
 /// not end it. `exec`, or the shell would die of the notice.
@@ -49,10 +41,20 @@ inline constexpr const char* kScriptVariable = "NOCTURNE_JOB_SCRIPT";
 /// Set in a job that goes on with what another one began.
 inline constexpr const char* kGoesOnVariable = "NOCTURNE_JOB_GOES_ON";
 
+struct QueuedAgain {
+  std::string sentence{};  ///< without a full stop
+  bool dependent = false;  ///< by another job, which begins when this one has ended
+};
+
 /// Queues the job again that this process is in: itself, or where the site forbids that its `script` (may be empty) as
-/// a job that begins after it. Gives a sentence. To be called last: the job is ended by it.
-[[nodiscard]] std::expected<std::string, std::string> queue_again(const SlurmCommands& commands,
+/// a job that begins after it. To be called last: the job that is queued again itself is ended by it.
+[[nodiscard]] std::expected<QueuedAgain, std::string> queue_again(const SlurmCommands& commands,
                                                                   const Allocation& allocation,
                                                                   const std::filesystem::path& script);
+
+/// Whether Slurm lets a job queue itself again: what it says of one with these options ("--partition=cpu"), which is
+/// held and cancelled at once. The error is a sentence.
+[[nodiscard]] std::expected<bool, std::string> may_be_requeued(const SlurmCommands& commands,
+                                                               const std::vector<std::string>& options);
 
 }  // namespace nocturne::tuner

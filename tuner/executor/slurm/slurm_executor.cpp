@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "space/parameter.hpp"
+#include "space/write_file.hpp"
 #include "tuner/executor/carry_out.hpp"
+#include "tuner/executor/machine_difference.hpp"
 #include "tuner/executor/measured_pair.hpp"
 #include "tuner/executor/order_json.hpp"
 
@@ -27,16 +29,6 @@ constexpr nanoseconds kLongestInstallation = std::chrono::minutes(70);  // an ho
 constexpr nanoseconds kLongestBuild = std::chrono::minutes(12);         // ten minutes
 constexpr nanoseconds kDescription = std::chrono::minutes(2);
 constexpr nanoseconds kPauseAfterLoss = std::chrono::seconds(1);
-
-/// Of what must match, a clause each.
-std::string other_class(const space::Fingerprint& here, const space::Fingerprint& there) {
-  std::string words;
-  for (const space::FingerprintDifference& each : here.differences(there)) {
-    if (each.match != space::Match::Must) continue;
-    words += fmt::format("{}{} is '{}', not '{}'", words.empty() ? "" : ", ", each.name, each.now, each.before);
-  }
-  return words;
-}
 
 /// How this task ended, as the answer says; empty: it is the answer to another one.
 std::optional<OrderEnd> end_of(const Task& task, const TaskAnswer& answer) {
@@ -74,14 +66,10 @@ SlurmExecutor::SlurmExecutor(Options options, const CampaignSpec& spec, const sp
 }
 
 std::expected<void, std::string> SlurmExecutor::make_folder() const {
-  std::error_code error;
-  fs::remove_all(options_.folder, error);
-  fs::create_directories(options_.folder, error);
-  const fs::path file = options_.folder / "describe.json";
-  std::ofstream(file) << to_json(
-      Order{.document = spec_.document, .process_sd = spec_.run.process_sd, .task = DescribeOrder{}});
-  if (fs::is_regular_file(file, error) && fs::file_size(file, error) > 0) return {};
-  return std::unexpected(fmt::format("'{}' cannot be written", file.string()));
+  std::error_code ignored;
+  fs::remove_all(options_.folder, ignored);
+  const Order order{.document = spec_.document, .process_sd = spec_.run.process_sd, .task = DescribeOrder{}};
+  return space::write_file(options_.folder / "describe.json", to_json(order).dump());
 }
 
 std::expected<std::unique_ptr<SlurmExecutor>, std::string> SlurmExecutor::open(Options options,
@@ -145,7 +133,7 @@ bool SlurmExecutor::describe(Node& node) {
     leave_out(node, "it did not say what it is: " + result.reason);
     return true;
   }
-  if (const std::string why = other_class(machine_, result.answer->machine); !why.empty())
+  if (const std::string why = difference_words(machine_, result.answer->machine); !why.empty())
     leave_out(node, "it is of another class: " + why);
   else if (const auto* described = std::get_if<MachineAnswer>(&result.answer->result))
     node.cpus = described->cpus;
@@ -376,10 +364,13 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::attempt(Node& node, const Ta
   if (interruption_.requested() || ending_.stop_requested()) return std::unexpected(OrderEnd::Interrupted);
   const fs::path file = options_.folder / (node.name + ".order");
   const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = task};
-  std::ofstream(file, std::ios::trunc) << to_json(whole);
+  std::ofstream text(file, std::ios::trunc);
+  const bool written = static_cast<bool>((text << to_json(whole)).flush());
   const bool is_pair = std::holds_alternative<PairOrder>(task);
   const auto limit = is_pair ? std::max(options_.longest_order, longest_pair_order(spec_)) : options_.longest_order;
-  const StepResult result = run(node, {"execute"}, file, name, limit);
+  const StepResult result = written ? run(node, {"execute"}, file, name, limit)
+                                    : StepResult{.end = StepResult::End::NeverRan,
+                                                 .reason = fmt::format("'{}' cannot be written", file.string())};
   return judge(node, result, task, suspensions);
 }
 
@@ -403,7 +394,7 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const Step
     if (interruption_.requested()) return std::unexpected(OrderEnd::Interrupted);
     return lost("it was ended on its node");
   }
-  if (const std::string why = other_class(machine_, result.answer->machine); !why.empty()) {
+  if (const std::string why = difference_words(machine_, result.answer->machine); !why.empty()) {
     leave_out(node, "it changed while it measured: " + why);
     return std::unexpected(OrderEnd::Lost);
   }

@@ -32,23 +32,8 @@ constexpr std::array<std::string_view, 6> kNeverRan = {"Unable to create step",
                                                        "step creation temporarily disabled",
                                                        "Requested nodes are busy"};
 
-/// The environment of a job describes its batch step; of these the steps would inherit what they do not
-/// want; nor shall what they say be broken into lines.
-const std::vector<std::string> kUnset = {"SLURM_MEM_PER_*",      "SLURM_CPU_BIND*",     "SLURM_NTASKS*",
-                                         "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_EXPORT_ENV",
-                                         "SLURM_STEP_*",         "SLURM_EXACT",         "SLURM_TRES_PER_TASK",
-                                         "SLURM_GPUS*",          "SLURM_NNODES",        "COLUMNS"};
-
-/// Said of every step where tasks are not bound at all.
-constexpr std::string_view kNoBinding = "lacks support for cpu binding";
-
-std::string last_line(const std::string& text) {
-  std::istringstream lines(text);
-  std::string last;
-  for (std::string line; std::getline(lines, line);)
-    if (line.find_first_not_of(" \t\r") != std::string::npos && !line.contains(kNoBinding)) last = line;
-  return last;
-}
+/// Said of every step where tasks are not bound at all, and of every task that fails, behind its own words.
+constexpr std::array<std::string_view, 2> kSaidOfAll = {"lacks support for cpu binding", ": Exited with exit code"};
 
 std::optional<OrderAnswer> read_answer(const fs::path& file) {
   const auto text = space::read_file(file, kLongestAnswerBytes);
@@ -81,13 +66,32 @@ StepResult judge(const measure::CommandResult& result, std::optional<OrderAnswer
   if (result.end == measure::CommandEnd::DeadlinePassed)
     return {.end = End::DeadlinePassed, .reason = "it took longer than an order may"};
   const bool ran = std::ranges::none_of(kNeverRan, [&](std::string_view words) { return said.contains(words); });
-  const std::string line = last_line(said);
+  const std::string line = last_word_of_srun(said);
   return {.end = ran ? End::NoAnswer : End::NeverRan,
           .reason = fmt::format("srun ended without an answer ({}){}{}", measure::to_text(result),
                                 line.empty() ? "" : ": ", line)};
 }
 
 }  // namespace
+
+const std::vector<std::string>& unset_for_steps() {
+  static const std::vector<std::string> kUnset = {"SLURM_MEM_PER_*",      "SLURM_CPU_BIND*",     "SLURM_NTASKS*",
+                                                  "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_EXPORT_ENV",
+                                                  "SLURM_STEP_*",         "SLURM_EXACT",         "SLURM_TRES_PER_TASK",
+                                                  "SLURM_GPUS*",          "SLURM_NNODES",        "COLUMNS"};
+  return kUnset;
+}
+
+std::string last_word_of_srun(const std::string& text) {
+  std::istringstream lines(text);
+  std::string last, of_all;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const bool says_it_always = std::ranges::any_of(kSaidOfAll, [&](auto words) { return line.contains(words); });
+    (says_it_always ? of_all : last) = line;
+  }
+  return last.empty() ? of_all : last;
+}
 
 std::vector<std::string> srun_words(const SlurmCommands& commands, const SlurmStep& step) {
   std::vector<std::string> words = {
@@ -103,7 +107,7 @@ StepResult run_step(const SlurmCommands& commands, const SlurmStep& step,
   std::error_code ignored;
   for (const fs::path& file : {output, errors}) fs::remove(file, ignored);
   const auto result = measure::run_command({.argv = srun_words(commands, step),
-                                            .unset = kUnset,
+                                            .unset = unset_for_steps(),
                                             .input = step.input,
                                             .errors = errors,
                                             .polite = kPolite,

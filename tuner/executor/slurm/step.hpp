@@ -38,6 +38,14 @@ struct StepResult {
   std::optional<OrderAnswer> answer{};  ///< set exactly where it answered
 };
 
+/// The environment of a job describes its batch step. These variables of it the steps would inherit, and do not want;
+/// nor shall what they say be broken into lines.
+[[nodiscard]] const std::vector<std::string>& unset_for_steps();
+
+/// The last line of what srun and its task said, before what srun says of every step, or of every task that fails.
+/// Empty: nothing was said.
+[[nodiscard]] std::string last_word_of_srun(const std::string& text);
+
 /// Its command. Overlap: our slots exclude each other, and a second step of the coordinator's own node must not wait
 /// for it. No binding: under task/affinity a step that overlaps may be bound to one CPU.
 [[nodiscard]] std::vector<std::string> srun_words(const SlurmCommands& commands, const SlurmStep& step);
