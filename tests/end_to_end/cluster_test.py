@@ -1,9 +1,13 @@
-"""A campaign on the three nodes of a real Slurm: the answer of one machine, through a wall limit, from a shell of salloc.
+"""A campaign on the three nodes of a real Slurm: the answer of one machine, through wall limits, from a shell of salloc, as
+a file says it, after the loss of nodes.
 
 Skipped (77) where Slurm is not installed. `--task task/affinity`: as on sites that bind steps to CPUs."""
 
 import argparse
 import json
+import pathlib
+import platform
+import re
 import time
 
 from slurm import Slurm, skip_without_slurm
@@ -14,6 +18,7 @@ PARAMETERS = [
     {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"},
     {"name": "width", "stage": "run", "values": [1, 10, 20], "default": 10}]
 CONFIGURATIONS = 24
+FAKETIME = pathlib.Path(f"/usr/lib/{platform.machine()}-linux-gnu/faketime/libfaketime.so.1")
 
 
 def document(**keywords):
@@ -49,8 +54,8 @@ def said(place):
     return "".join(file.read_text() for file in (place.data / "logs").glob("*-job-*.log"))
 
 
-def submit(slurm, place, file, *options):
-    done = place.run("tune", file, "--json", *options, env=slurm.environment, check=0)
+def submit(slurm, place, file, *options, variables=None):
+    done = place.run("tune", file, "--json", *options, env={**slurm.environment, **(variables or {})}, check=0)
     number = json.loads(done.stdout)["job"]
     assert number.isdigit(), done.stdout
     return number
@@ -83,6 +88,17 @@ def is_the_campaign_of_one_machine(slurm, place, alone):
     assert not workers_alive(place.data)
 
 
+def is_whole(place, alone):
+    """Every configuration, as one machine measures it, and none measured twice."""
+    assert place.trials_done() == CONFIGURATIONS, said(place)
+    assert agree(measured(place), alone), (measured(place), alone)
+    with place.database() as connection:
+        twice = connection.execute("SELECT number FROM trials JOIN runs ON trial_id = trials.id WHERE purpose = 'search'"
+                                   " AND runs.outcome <> 'killed' GROUP BY number HAVING count(*) > 2").fetchall()
+    assert not twice, twice
+    assert not workers_alive(place.data)
+
+
 def goes_on_after_its_notice(slurm, place, alone):
     file = place.write(document(name="chain"))
     number = submit(slurm, place, file, "--nodes", 3, "--time", "00:30:00", "--fresh")
@@ -90,13 +106,85 @@ def goes_on_after_its_notice(slurm, place, alone):
     slurm.call("scancel", "--batch", "--signal=USR1", number)
     assert wait_until(lambda: slurm.job(number).get("Restarts") == "1"), (slurm.job(number), said(place))
     wait_for_end(slurm, place, number)
-    assert "The campaign goes on in job" in said(place), said(place)
-    assert 4 <= place.trials_done() == CONFIGURATIONS, said(place)
-    assert agree(measured(place), alone), (measured(place), alone)
+    assert "asks to be queued again" in said(place), said(place)
+    is_whole(place, alone)
+
+
+def goes_on_in_a_job_that_depends_on_it(slurm, place, alone):
+    """Where the site forbids that a job is queued again. --fresh begins once, not in each job."""
+    file = place.write(document(name="strict"))
+    number = submit(slurm, place, file, "--nodes", 3, "--time", "00:30:00", "--fresh")
+    assert wait_until(lambda: place.trials_done() >= 4), (slurm.job(number), said(place))
+    assert slurm.call("scontrol", "update", f"jobid={number}", "requeue=0").returncode == 0
+    slurm.call("scancel", "--batch", "--signal=USR1", number)
+    wait_for_end(slurm, place, number)
+    assert slurm.job(number)["Restarts"] == "0", slurm.job(number)
+    follows = re.search(f"job {number} may not be queued again; job ([0-9]+) goes on after it", said(place))
+    assert follows and follows[1] != number, said(place)
+    wait_for_end(slurm, place, follows[1])
+    assert [campaign["generation"] for campaign in place.json("list", "campaigns")["campaigns"]] == [1], said(place)
+    is_whole(place, alone)
+
+
+def runs_on_a_registered_cluster(slurm, place, alone):
+    """The file says all of it: `nocturne tune FILE`. The doctor has seen the cluster before."""
+    module = place.folder / "module"
+    config = place.folder / "config/nocturne/infrastructures"
+    config.mkdir(parents=True)
+    (config / "hill.json").write_text(json.dumps({
+        "infrastructure": "hill", "scheduler": "slurm", "modules": [f"touch {module}-$SLURMD_NODENAME"],
+        "shared_folder": str(place.folder), "partitions": {"all": {"nodes": 3, "default": True}}}))
+    variables = {"XDG_CONFIG_HOME": str(place.folder / "config")}
+    found = doctor(slurm, place, "hill", variables=variables, check=0)
+    assert found["cluster"] == "hill" and health(found, "registered") == "good", found
+    for subject in ["commands", "nodes", "kinds of nodes", "requeue", "data folder", "program", "classes", "likeness", "clocks"]:
+        assert health(found, subject) == "good", found
+    assert [(node["node"], node["class"]) for node in found["nodes"]] == [("n1", 1), ("n2", 1), ("n3", 1)], found
+    assert wait_until(lambda: not slurm.call("squeue", "-h").stdout), "the doctor leaves no job"
+
+    asked = {**document(name="file"), "executor": {"slurm": {"nodes": 2, "cluster": "hill", "time": "00:30:00"}}}
+    number = submit(slurm, place, place.write(asked), variables=variables)
+    job = wait_for_end(slurm, place, number)
+    assert job["Partition"] == "all" and job["TimeLimit"] == "00:30:00", job
+    assert (place.folder / "module-n1").exists(), said(place)
+    assert len(hosts(place)["search"]) == 2, hosts(place)
+    is_whole(place, alone)
+
+
+def refuses_a_folder_that_is_not_shared(slurm, place, alone):
+    """On n3 the data folder is another one."""
+    found = doctor(slurm, place, check=1)
+    assert health(found, "data folder") == "bad", found
+    assert "is not on n3" in next(each["found"] for each in found["findings"] if each["subject"] == "data folder"), found
+    number = submit(slurm, place, place.write(document(name="unshared")), "--nodes", 3, "--time", "00:30:00")
+    assert wait_until(lambda: slurm.has_ended(number)), slurm.job(number)
+    assert slurm.job(number)["JobState"] == "FAILED" and slurm.job(number)["ExitCode"] == "5:0", slurm.job(number)
+    assert "the node n3 does not see what this one has just written" in said(place), said(place)
+
+
+def doctor(slurm, place, *cluster, variables=None, check):
+    words = place.run("doctor", "--cluster", *cluster, "--json", env={**slurm.environment, **(variables or {})}, check=check)
+    return json.loads(words.stdout)
+
+
+def health(found, subject):
+    return next(each["health"] for each in found["findings"] if each["subject"] == subject)
+
+
+def has_a_clock_that_is_an_hour_off(slurm, place, alone):
+    """What runs on n3 believes that it is an hour later."""
+    found = doctor(slurm, place, check=0)
+    told = next(each["found"] for each in found["findings"] if each["subject"] == "clocks")
+    ahead = re.fullmatch("n3 is ([0-9]+) s ahead", told)
+    assert ahead and 3540 < int(ahead[1]) <= 3600, told
+    number = submit(slurm, place, place.write(document(name="clock")), "--nodes", 3, "--time", "00:30:00")
+    wait_for_end(slurm, place, number)
+    assert hosts(place)["search"] == {"n1", "n2", "n3"}, (hosts(place), said(place))
+    is_whole(place, alone)
     with place.database() as connection:
-        twice = connection.execute("SELECT number FROM trials JOIN runs ON trial_id = trials.id WHERE purpose = 'search'"
-                                   " AND runs.outcome <> 'killed' GROUP BY number HAVING count(*) > 2").fetchall()
-    assert not twice, twice
+        took = connection.execute("SELECT max(finished_unix_ns - reserved_unix_ns), min(finished_unix_ns - reserved_unix_ns) "
+                                  "FROM trials").fetchone()
+    assert 0 < took[1] <= took[0] < 600e9, took
 
 
 def uses_the_allocation_of_its_shell(slurm, place, alone):
@@ -108,6 +196,24 @@ def uses_the_allocation_of_its_shell(slurm, place, alone):
     assert hosts(place)["search"] == {"n1", "n2"}
 
 
+def is_drained_and_cancelled(slurm, place, alone):
+    """A node that is drained takes steps of a running job; scancel ends the session, and the same command goes on."""
+    file = place.write(document(name="cancelled"))
+    number = submit(slurm, place, file, "--nodes", 3, "--time", "00:30:00")
+    assert wait_until(lambda: place.trials_done() >= 2), (slurm.job(number), said(place))
+    slurm.call("scontrol", "update", "nodename=n2", "state=drain", "reason=test")
+    before = place.trials_done()
+    assert wait_until(lambda: place.trials_done() >= before + 3), said(place)
+    slurm.call("scancel", number)
+    assert wait_until(lambda: slurm.has_ended(number)), slurm.job(number)
+    assert slurm.job(number)["JobState"] == "CANCELLED" and place.trials_done() < CONFIGURATIONS, slurm.job(number)
+    assert wait_until(lambda: not workers_alive(place.data))
+    slurm.call("scontrol", "update", "nodename=n2", "state=resume")
+    assert wait_until(slurm.is_idle), slurm.log()[-3000:]
+    wait_for_end(slurm, place, submit(slurm, place, file, "--nodes", 3, "--time", "00:30:00"))
+    is_whole(place, alone)
+
+
 def loses_a_node(slurm, place, alone):
     """The daemon of a node and its steps are killed: what it had in hand is measured elsewhere."""
     file = place.write(document(name="lost"))
@@ -117,6 +223,20 @@ def loses_a_node(slurm, place, alone):
     wait_for_end(slurm, place, number)
     assert "the node n3 is left out" in said(place) or "on the node n3" in said(place), said(place)
     assert agree(measured(place), alone), (measured(place), alone)
+
+
+def loses_its_batch_host(slurm, place, alone):
+    """The first node is switched off, coordinator and all: the watchdog on the second one brings the job back."""
+    number = submit(slurm, place, place.write(document(name="host")), "--nodes", 2, "--time", "00:30:00")
+    assert wait_until(lambda: place.trials_done() >= 3), (slurm.job(number), said(place))
+    before = place.trials_done()
+    slurm.lose_host("n1")
+    began = time.monotonic()
+    assert wait_until(lambda: slurm.job(number).get("Restarts") == "1", 3 * PATIENCE), (slurm.job(number), slurm.log()[-3000:])
+    print(f"  queued again {time.monotonic() - began:.0f} s after the loss, with {before} trials", flush=True)
+    wait_for_end(slurm, place, number)
+    assert "On 2 nodes of job" in said(place) and said(place).rstrip().count("n3") > 0, said(place)
+    is_whole(place, alone)
 
 
 def trains_on_a_node(slurm, place):
@@ -135,25 +255,46 @@ def trains_on_a_node(slurm, place):
     assert events[-1]["event"] == "end" and events[-1]["status"] == "ok", events[-1]
 
 
+def an_hour_later(place):
+    """Lines of slurm.conf: tasks on n3 see another time."""
+    prolog = place.folder / "prolog"
+    prolog.write_text("#!/bin/sh\n[ \"$SLURMD_NODENAME\" = n3 ] || exit 0\n"
+                      f"echo export LD_PRELOAD={FAKETIME}\necho export FAKETIME=+1h\necho export DONT_FAKE_MONOTONIC=1\n")
+    prolog.chmod(0o755)
+    return f"TaskProlog={prolog}\n"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--task", default="task/none")
-    parser.add_argument("--long", action="store_true", help="a lost node and a true worker, too")
+    parser.add_argument("--long", action="store_true", help="lost nodes and a true worker, too")
+    parser.add_argument("--scene", action="append", help="this one alone; may be given again")
     options = parser.parse_args()
     skip_without_slurm()
     with Workspace() as machine:
         machine.run("tune", machine.write(document()))
         alone = measured(machine)
         assert len(alone) == CONFIGURATIONS, alone
-    scenes = [is_the_campaign_of_one_machine, goes_on_after_its_notice, uses_the_allocation_of_its_shell]
+    scenes = [is_the_campaign_of_one_machine, goes_on_after_its_notice, goes_on_in_a_job_that_depends_on_it,
+              uses_the_allocation_of_its_shell, runs_on_a_registered_cluster]
     if options.long:
-        scenes.append(loses_a_node)
+        scenes += [is_drained_and_cancelled, refuses_a_folder_that_is_not_shared, loses_a_node, loses_its_batch_host]
+        if FAKETIME.exists():
+            scenes.append(has_a_clock_that_is_an_hour_off)
+        else:
+            print(f"no {FAKETIME}: no clock is off by an hour")
     for scene in scenes:
+        if options.scene and scene.__name__ not in options.scene:
+            continue
         began = time.monotonic()
-        with Workspace() as place, Slurm(place.folder / "slurm", nodes=3, task=options.task) as slurm:
-            scene(slurm, place, alone)
+        with Workspace() as place:
+            place.data.mkdir()
+            hidden = {"n3": place.data} if scene is refuses_a_folder_that_is_not_shared else {}
+            more = an_hour_later(place) if scene is has_a_clock_that_is_an_hour_off else ""
+            with Slurm(place.folder / "slurm", nodes=3, task=options.task, hidden=hidden, more=more) as slurm:
+                scene(slurm, place, alone)
         print(f"{scene.__name__}: {time.monotonic() - began:.1f} s", flush=True)
-    if options.long:
+    if options.long and not options.scene:
         with Workspace() as place, Slurm(place.folder / "slurm") as slurm:
             trains_on_a_node(slurm, place)
 

@@ -64,8 +64,20 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def processes():
+    return [entry for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def kill(pids, with_signal=signal.SIGKILL):
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, with_signal)
+
+
 class Slurm:
-    def __init__(self, folder, nodes=1, task="task/none"):
+    def __init__(self, folder, nodes=1, task="task/none", hidden=None, more=""):
+        """`hidden`: {node: a folder that is another one there}. `more`: lines of slurm.conf."""
+        self.hidden = hidden or {}
         self.folder = pathlib.Path(folder)
         self.names = [f"n{number + 1}" for number in range(nodes)]
         for part in ["state"] + [f"spool.{name}" for name in self.names]:
@@ -74,13 +86,14 @@ class Slurm:
         lines = [NODE.format(name=name, host=host, port=free_port(), cpus=max(os.cpu_count(), 2)) for name in self.names]
         file = self.folder / "slurm.conf"
         file.write_text(CONFIGURATION.format(host=host, folder=self.folder, port=free_port(), task=task,
-                                             nodes="\n".join(lines), names=",".join(self.names)))
+                                             nodes="\n".join(lines), names=",".join(self.names)) + more)
         self.environment = {**os.environ, "SLURM_CONF": str(file)}
 
     def __enter__(self):
-        self.programs = [self.start("slurmctld", "-i", "-D")]
-        self.daemons = {name: self.start("slurmd", "-N", name, "-D") for name in self.names}
-        self.programs += self.daemons.values()
+        self.programs, self.daemons = [], {}
+        self.start_controller()
+        for name in self.names:
+            self.start_node(name)
         try:
             assert wait_until(self.is_idle), self.log()
         except BaseException:
@@ -93,13 +106,51 @@ class Slurm:
             program.terminate()
             program.wait()
 
+    def start_controller(self):
+        self.controller = self.start("slurmctld", "-i", "-D")
+        self.programs.append(self.controller)
+
+    def start_node(self, name):
+        self.daemons[name] = self.start(*self.without(name), "slurmd", "-N", name, "-D")
+        self.programs.append(self.daemons[name])
+
+    def without(self, name):
+        """Words before the daemon of that node, for a folder that it does not share."""
+        if name not in self.hidden:
+            return []
+        return ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none "{self.hidden[name]}" && exec "$@"', "sh"]
+
+    def step_daemons(self, name):
+        """They work in that node's spool, or write into its log."""
+        own = [f"{self.folder}/spool.{name}", f"{self.folder}/slurmd-{name}.log"]
+        found = []
+        for entry in processes():
+            with contextlib.suppress(OSError):
+                opened = os.readlink(entry / "cwd") + str(list(map(os.readlink, (entry / "fd").iterdir())))
+                if any(each in opened for each in own):
+                    found.append(int(entry.name))
+        return found
+
     def kill_node(self, name):
         """The daemon of that node, and the daemons of its steps."""
         self.daemons[name].kill()
-        for entry in pathlib.Path("/proc").iterdir():
-            with contextlib.suppress(OSError):
-                if entry.name.isdigit() and f"spool.{name}" in os.readlink(entry / "cwd") + str(list(map(os.readlink, (entry / "fd").iterdir()))):
-                    os.kill(int(entry.name), signal.SIGKILL)
+        kill(self.step_daemons(name))
+
+    def lose_host(self, name):
+        """As if that machine was switched off: its daemons and all that runs there, at one moment."""
+        mark = [f"SLURMD_NODENAME={name}".encode(), f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()]
+        def there():
+            found = [self.daemons[name].pid, *self.step_daemons(name)]
+            for entry in processes():
+                with contextlib.suppress(OSError):
+                    variables = (entry / "environ").read_bytes().split(b"\0")
+                    if all(each in variables for each in mark):
+                        found.append(int(entry.name))
+            return found
+        for _ in range(2):  # what was started meanwhile, too
+            kill(there(), signal.SIGSTOP)
+        # Children first: stopped processes that are orphaned are woken by a hangup, and srun would end its step.
+        kill(sorted(there(), reverse=True))
 
     def is_idle(self):
         return self.call("sinfo", "-h", "-N", "-o", "%t").stdout.split() == ["idle"] * len(self.names)
@@ -115,6 +166,10 @@ class Slurm:
         """What Slurm knows of a job: JobState, ExitCode, Restarts and so on."""
         words = self.call("scontrol", "show", "job", number).stdout.split()
         return dict(word.split("=", 1) for word in words if "=" in word)
+
+    def state_of(self, name):
+        """Of a node: idle, alloc, down*."""
+        return self.call("sinfo", "-h", "-N", "-n", name, "-o", "%t").stdout.strip()
 
     def has_ended(self, number):
         return self.job(number).get("JobState") in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
