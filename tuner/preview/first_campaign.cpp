@@ -34,7 +34,7 @@ std::string only_own(const FoundHere& found) {
 std::vector<std::string> build_parameters(const FoundHere& found) {
   std::vector<std::string> lines;
   if (!has(found.frameworks, kOwn) || found.compilers.empty()) return lines;
-  if (found.compilers.size() > 1) {
+  if (found.compilers != std::vector<std::string>{"g++"}) {  // which is the default
     lines.push_back(
         fmt::format("      // Who compiles the loops around oneDNN; a build takes half a minute and is kept.\n"
                     "      {{\"name\": \"compiler\", \"stage\": \"build\", \"values\": {}{}}}",

@@ -76,6 +76,15 @@ TEST_CASE("a first campaign varies what the machine has, and nothing else", "[pr
   }
 }
 
+TEST_CASE("a first campaign of a machine with another compiler alone builds with that", "[preview]") {
+  auto found = found_here();
+  found.compilers = {"clang++-19"};
+  const auto spec = read(found);
+  const auto* compiler = spec.space.default_configuration().find("compiler");
+  REQUIRE(compiler != nullptr);
+  CHECK(*compiler == space::Value(std::string("clang++-19")));
+}
+
 TEST_CASE("without a compiler a first campaign does not vary how the worker is built, and says so", "[preview]") {
   auto found = found_here();
   const std::string sentence = "onednn is the program that came along, and how it is built does not vary.";
