@@ -103,7 +103,7 @@ TEST_CASE("alike nodes are said to differ once in a hundred times, and the inter
   }
   CAPTURE(differ, over, missed);
   CHECK((differ > kComparisons * 0.005 && differ < kComparisons * 0.015));
-  CHECK((over > kComparisons * 0.22 && over < kComparisons * 0.28));
+  CHECK((over > kComparisons * 0.08 && over < kComparisons * 0.12));
   CHECK(missed < kComparisons * 0.06);
 }
 

@@ -94,7 +94,10 @@ std::vector<space::Run> StoreKeeper::runs_of_before(space::Purpose purpose) cons
 void keep_machine(const Session& session, const std::optional<space::Fingerprint>& machine,
                   std::span<const db::BuildRecord> builds) {
   if (!machine) return;
-  session.store.save_fingerprint({.hash = machine->identity(), .fields = machine->to_json()});
+  // Each answer names it, and a node gives hundreds: reading is cheaper than writing.
+  const std::string hash = machine->identity();
+  if (!session.store.find_fingerprint(hash))
+    session.store.save_fingerprint({.hash = hash, .fields = machine->to_json()});
   for (const db::BuildRecord& build : builds) session.store.save_build(build);
 }
 
