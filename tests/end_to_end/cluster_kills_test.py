@@ -62,7 +62,8 @@ class Disturbed:
         end = time.monotonic() + 10 * PATIENCE
         while not self.is_done():
             assert time.monotonic() < end, ("it does not end", self.job(), said(self.place)[-3000:])
-            if self.number is None or self.slurm.has_ended(self.number):
+            if not self.job() or self.slurm.has_ended(self.number):
+                assert wait_until(self.slurm.is_idle), self.slurm.call("sinfo", "-N").stdout
                 self.number = submit(self.slurm, self.place, self.file, "--nodes", NODES, "--time", "00:30:00")
             time.sleep(self.moments.choice([self.moments.uniform(0, 0.3), self.moments.uniform(0, 2)]))
             if self.kills >= most or self.job().get("JobState") != "RUNNING":
@@ -81,6 +82,7 @@ class Disturbed:
         is_whole(self.place, self.alone)
 
     def job(self):
+        """Empty: there is none, or the controller that was killed had not written it down yet."""
         return self.slurm.job(self.number) if self.number else {}
 
     def is_done(self):
@@ -93,6 +95,7 @@ class Disturbed:
             self.slurm.controller.kill()
             self.slurm.controller.wait()
             self.slurm.start_controller()
+            assert wait_until(lambda: self.slurm.call("sinfo", "-h").returncode == 0), self.slurm.log()[-3000:]
             return True
         if victim.startswith("slurmd"):
             return self.strike_daemon(victim)
