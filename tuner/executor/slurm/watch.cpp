@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 
 /// A step that cannot be created is tried again after six beats, a minute.
 constexpr int kBeatsOfRest = 6;
+/// Silences that a file may be unreadable for, half an hour: then its job is over, and this step was forgotten.
+constexpr int kUnreadableSilences = 15;
 /// No job of Slurm is longer.
 constexpr std::chrono::hours kLongestWatch{24 * 365};
 
@@ -48,9 +50,11 @@ void write_beat(const fs::path& file, std::uint64_t number) {
 
 bool wait_for_silence(const fs::path& beat, const WatchRhythm& rhythm, const std::stop_token& stop) {
   std::optional<std::string> before;
-  for (int silent = 0; silent < rhythm.silent_looks;) {
+  for (int silent = 0, unreadable = 0; silent < rhythm.silent_looks;) {
     if (!pause_for(rhythm.pause, stop)) return false;
     const auto now = space::read_file(beat);
+    unreadable = now ? 0 : unreadable + 1;
+    if (unreadable > kUnreadableSilences * rhythm.silent_looks) return false;
     silent = now && now == before ? silent + 1 : 0;
     before = now;
   }

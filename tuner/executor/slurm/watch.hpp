@@ -25,7 +25,7 @@ struct WatchRhythm {
 };
 
 /// Reads the file until it has been silent for so many looks. One that cannot be read is not silent: nothing is known
-/// then. False: stopped before.
+/// then. False: stopped before, or it could not be read for half an hour.
 [[nodiscard]] bool wait_for_silence(const std::filesystem::path& beat, const WatchRhythm& rhythm,
                                     const std::stop_token& stop);
 
