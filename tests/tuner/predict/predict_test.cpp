@@ -85,6 +85,8 @@ TEST_CASE("what was measured on the machine itself is known, with what it rests 
   CHECK_THAT(cli.out(), ContainsSubstring("to be expected, not measured"));
   CHECK_THAT(cli.out(), ContainsSubstring("pairs here, trial 1"));
   CHECK_THAT(cli.out(), ContainsSubstring("What settles it: "));
+  CHECK_THAT(cli.out(), !ContainsSubstring("precision=f32"));  // the default's
+  CHECK_THAT(cli.out(), ContainsSubstring("what 2 machines say"));
 }
 
 TEST_CASE("on a machine where nothing was measured the others are evidence, and times are not claimed", "[predict]") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,21 +95,25 @@ std::string settling_command(const tuner::PredictedRanking& ranking, const std::
 
 void print_sources(const PredictionPage& page, const Context& context) {
   std::size_t here = 0, elsewhere = 0, trials = 0;
+  std::set<std::string> machines;
   for (const tuner::PredictionSource& each : page.ranking.sources) {
     (each.same_machine && each.same_workload ? here : elsewhere) += 1;
     trials += each.trials;
+    machines.insert(each.machine);
   }
-  *context.out << fmt::format(
-      "From {} trials: {} campaign{} of this machine and workload, {} of others. Of what a setting does, {:.0f} % is a "
-      "machine's own by what they say.\n",
-      trials, here, here == 1 ? "" : "s", elsewhere, 100 * page.ranking.own_share);
+  *context.out << fmt::format("From {} trials: {} campaign{} of this machine and workload, {} of others.\n", trials,
+                              here, here == 1 ? "" : "s", elsewhere);
+  if (machines.size() < 2) return;
+  *context.out << fmt::format("Of what a setting does, {:.0f} % is a machine's own, by what {} machines say.\n",
+                              100 * page.ranking.own_share, machines.size());
 }
 
 void print_prediction(const PredictionPage& page, const Context& context) {
   const tuner::PredictedRanking& ranking = page.ranking;
   std::ostream& out = *context.out;
   out << fmt::format("{} on {}: to be expected, not measured\n\n", page.spec.name, page.machine);
-  const tuner::DefaultSettings defaults(page.spec.document, {});
+  tuner::DefaultSettings defaults(page.spec.document, {});
+  defaults.know(page.spec.space.default_configuration());
   std::vector<Column> columns = {{"times as fast as the default (90 %)"}};
   if (ranking.knows_times()) columns.push_back({"would take", Align::Right});
   columns.push_back({"rests on"});
@@ -179,8 +184,8 @@ void setup(CLI::App& subcommand, PredictOptions& options) {
       "Measures nothing. All campaigns of the database that share parameters with FILE, of whatever machine and\n"
       "workload ('nocturne import' brings those of other machines), are explained together by one linear model:\n"
       "effects that all have, and by how much a machine and a workload deviate. What was measured on the machine\n"
-      "itself weighs most. Gains are against the default, with 90 % intervals; nothing that is predicted can be\n"
-      "exported as proven.\n"
+      "itself weighs most. Gains are against the default, with 90 % intervals (of pairs: as they were judged);\n"
+      "nothing that is predicted can be exported as proven.\n"
       "\n"
       "Examples:\n"
       "  nocturne predict examples/mnist.json\n"
