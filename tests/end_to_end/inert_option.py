@@ -71,7 +71,8 @@ def run_campaign(program, folder, wall, words):
     effects = [each for each in matters["much"] if each["parameter"] == "mode"]
     verdict = page["gain"]["verdict"] if page["gain"] else "none"
     return {"trials": sum(page["outcomes"].values()), "effects": effects, "verdict": verdict,
-            "much": [each["parameter"] for each in matters["much"]]}
+            "much": [each["parameter"] for each in matters["much"]],
+            "changes": [each["parameter"] for each in page["changes"]], "processes": page["processes"]}
 
 
 def main():

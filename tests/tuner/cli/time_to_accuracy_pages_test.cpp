@@ -31,7 +31,7 @@ json document() {
       {"space",
        {{"parameters",
          {{{"name", "tenths"}, {"stage", "run"}, {"values", {15, 30}}, {"default", 30}},
-          {{"name", "step_us"}, {"stage", "run"}, {"values", {1000, 3000}}, {"default", 3000}}}}}},
+          {{"name", "step_us"}, {"stage", "run"}, {"values", {1000, 2000, 3000}}, {"default", 3000}}}}}},
       {"budget", {{"wall", "2min"}}},
       {"run", {{"steps", 12}, {"deadline", "60s"}}},
       {"verify", {{"gate", {{"on", false}}}}}};
@@ -68,6 +68,11 @@ TEST_CASE("the pages say epochs and time to the target with intervals, and refus
   CHECK(best["target"]["best"]["seconds_low"] < best["target"]["best"]["seconds"]);
   CHECK(best["target"]["best"]["seconds"] < best["target"]["best"]["one_training_high"]);
   CHECK(best["gain"]["verdict"] == "faster");
+
+  const json explained = json::parse(program.run("explain 0 --json").output);
+  CHECK(cli::deviations(explained).empty());
+  CHECK(explained["target"] == best["target"]["default"]);
+  CHECK_THAT(program.run("explain 0").output, ContainsSubstring("target         3"));
 
   for (const char* words : {"best --epochs 12", "export --epochs 12", "pareto"}) {
     CAPTURE(words);

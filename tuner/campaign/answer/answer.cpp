@@ -96,27 +96,35 @@ std::optional<VerdictNodes> nodes_of(const db::Store& store, const Answer& answe
 
 /// What curves and the trial's own times say of it together.
 std::optional<TargetAnswer::Side> target_side(const StoredCurves& curves, const CampaignSections& sections,
-                                              const std::optional<db::StoredTrial>& trial) {
-  if (!trial || !trial->trial.parts) return std::nullopt;
-  const auto steps = steps_of_epoch(sections.workload, trial->trial.configuration);
+                                              const space::Trial& trial) {
+  if (!trial.parts) return std::nullopt;
+  const auto steps = steps_of_epoch(sections.workload, trial.configuration);
   if (!steps) return std::nullopt;
-  const measure::EpochsToTarget& epochs = curves.standing_of(trial->trial.configuration).epochs;
-  const measure::EpochTimes times = epoch_times(trial->trial, *steps, sections.run.process_sd);
+  const measure::EpochsToTarget& epochs = curves.standing_of(trial.configuration).epochs;
+  const measure::EpochTimes times = epoch_times(trial, *steps, sections.run.process_sd);
   return TargetAnswer::Side{.epochs = epochs, .time = measure::time_to_accuracy(times, epochs)};
 }
 
-std::optional<TargetAnswer> target_of(const db::Store& store, const Answer& answer, const CampaignSections& sections) {
+/// Empty: another objective, or no curve was drawn yet.
+std::optional<StoredCurves> curves_to_target(const db::Store& store, const db::CampaignSummary& campaign,
+                                             const CampaignSections& sections) {
   if (!sections.objective.target) return std::nullopt;
-  const auto space = stored_space(store, answer.campaign);
+  const auto space = stored_space(store, campaign);
   if (!space) return std::nullopt;
-  const StoredCurves curves = stored_curves(store, answer.campaign.id, space->space, sections.workload,
-                                            *sections.objective.target, sections.run.process_sd);
+  StoredCurves curves = stored_curves(store, campaign.id, space->space, sections.workload, *sections.objective.target,
+                                      sections.run.process_sd);
   if (!curves.accuracy || curves.curves == 0) return std::nullopt;
-  return TargetAnswer{.accuracy = *curves.accuracy,
-                      .curves = curves.curves,
-                      .curves_seconds = std::chrono::duration<double>(curves.spent).count(),
-                      .baseline = target_side(curves, sections, answer.baseline),
-                      .best = target_side(curves, sections, answer.best)};
+  return curves;
+}
+
+std::optional<TargetAnswer> target_of(const db::Store& store, const Answer& answer, const CampaignSections& sections) {
+  const auto curves = curves_to_target(store, answer.campaign, sections);
+  if (!curves) return std::nullopt;
+  return TargetAnswer{.accuracy = *curves->accuracy,
+                      .curves = curves->curves,
+                      .curves_seconds = std::chrono::duration<double>(curves->spent).count(),
+                      .baseline = target_side(*curves, sections, answer.baseline->trial),
+                      .best = target_side(*curves, sections, answer.best->trial)};
 }
 
 /// What the finished trials came to; the best by estimate, or, where epochs are given, by T(epochs).
@@ -202,6 +210,13 @@ bool is_extrapolated(const space::Trial& trial, double epochs) {
 
 double gain_percent(double log_ratio) {
   return 100 * std::expm1(-log_ratio);
+}
+
+std::optional<TargetAnswer::Side> expected_training(const db::Store& store, const db::CampaignSummary& campaign,
+                                                    const space::Trial& trial) {
+  const CampaignSections sections = sections_of(campaign.spec);
+  const auto curves = curves_to_target(store, campaign, sections);
+  return curves ? target_side(*curves, sections, trial) : std::nullopt;
 }
 
 bool Answer::verified_faster() const {

@@ -89,6 +89,12 @@ struct Answer {
 [[nodiscard]] Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign,
                                std::optional<double> epochs = {});
 
+/// What learning curves and the trial's own times say of a training to the target. Empty: another objective, or nothing
+/// is known of the target or of the trial's times.
+[[nodiscard]] std::optional<TargetAnswer::Side> expected_training(const db::Store& store,
+                                                                  const db::CampaignSummary& campaign,
+                                                                  const space::Trial& trial);
+
 /// Whether this run is the epochs that a finalist trains before its accuracy is read.
 [[nodiscard]] bool trained_for_accuracy(const space::Run& run, std::int64_t epochs);
 

@@ -12,6 +12,7 @@
 #include "search/model/pruning.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
+#include "tuner/cli/output/answer_page.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/model_lines.hpp"
@@ -280,6 +281,7 @@ nlohmann::json explanation_json(const Explanation& explanation) {
                    {"pruned_level", explanation.pruned_level},
                    {"chosen", nullptr},
                    {"nearest", nullptr},
+                   {"target", target_side_json(explanation.target)},
                    {"settle", explanation.settle}};
   if (explanation.measured && explanation.measured->estimate)
     document["measured_s"] = explanation.measured->estimate->value;
@@ -321,6 +323,7 @@ void print_explanation(const Context& context, const tuner::LearnedCampaign& lea
                        one_line(chosen.reason));
   }
   print_prediction(out, learned, explanation);
+  if (explanation.target) out << "target         " << target_text(*explanation.target) << " (90 %)\n";
   if (!explanation.memory.empty()) out << "memory         " << explanation.memory << '\n';
   if (!explanation.history.empty()) out << "history        " << explanation.history << '\n';
   print_terms(out, explanation);

@@ -15,6 +15,7 @@
 #include "search/model/horizon_prediction.hpp"
 #include "search/model/prediction.hpp"
 #include "space/configuration.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/learned_campaign.hpp"
 #include "tuner/cli/context.hpp"
 
@@ -48,6 +49,8 @@ struct Explanation {
   std::optional<double> margin;  ///< margin of the pruning rule
   std::string pruned_level;      ///< sentence, or empty
   std::optional<Evidence> nearest;
+  /// Of the measured trial, where the time to an accuracy is minimised and curves say something of it.
+  std::optional<tuner::TargetAnswer::Side> target{};
   std::string settle;  ///< the command; empty: it is measured
 };
 

@@ -140,16 +140,6 @@ std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial,
   return text + ")";
 }
 
-/// "1.9 epochs (1.7 to 2.2) in 23 s (20 s to 27 s); one training in 18 s to 31 s"
-std::string target_text(const tuner::TargetAnswer::Side& side) {
-  const auto seconds = [](double low, double high) {
-    return fmt::format("{} to {}", seconds_text(low), seconds_text(high));
-  };
-  return fmt::format("{:.2g} epochs ({:.2g} to {:.2g}) in {} ({}); one training in {}", side.epochs.mean,
-                     side.epochs.low, side.epochs.high, seconds_text(side.time.seconds),
-                     seconds(side.time.low, side.time.high), seconds(side.time.next_low, side.time.next_high));
-}
-
 /// Epochs and time to the target, where that is what is minimised.
 void print_target(const Context& context, const tuner::Answer& answer) {
   if (!answer.target) return;
@@ -164,24 +154,11 @@ void print_target(const Context& context, const tuner::Answer& answer) {
 
 nlohmann::json target_json(const tuner::Answer& answer) {
   if (!answer.target) return nullptr;
-  const auto side_json = [](const std::optional<tuner::TargetAnswer::Side>& side) -> nlohmann::json {
-    if (!side) return nullptr;
-    return {{"epochs", side->epochs.mean},
-            {"epochs_low", side->epochs.low},
-            {"epochs_high", side->epochs.high},
-            {"seconds", side->time.seconds},
-            {"seconds_low", side->time.low},
-            {"seconds_high", side->time.high},
-            {"one_training_low", side->time.next_low},
-            {"one_training_high", side->time.next_high},
-            {"curves", side->epochs.reached + side->epochs.censored},
-            {"censored", side->epochs.censored}};
-  };
   return {{"accuracy", answer.target->accuracy},
           {"curves", answer.target->curves},
           {"curves_s", answer.target->curves_seconds},
-          {"best", side_json(answer.target->best)},
-          {"default", side_json(answer.target->baseline)}};
+          {"best", target_side_json(answer.target->best)},
+          {"default", target_side_json(answer.target->baseline)}};
 }
 
 void print_data_wait(std::ostream& out, const tuner::Answer& answer) {
@@ -301,6 +278,29 @@ std::string trials_text(const tuner::FailureGroup& group) {
 }
 
 }  // namespace
+
+std::string target_text(const tuner::TargetAnswer::Side& side) {
+  const auto seconds = [](double low, double high) {
+    return fmt::format("{} to {}", seconds_text(low), seconds_text(high));
+  };
+  return fmt::format("{:.2g} epochs ({:.2g} to {:.2g}) in {} ({}); one training in {}", side.epochs.mean,
+                     side.epochs.low, side.epochs.high, seconds_text(side.time.seconds),
+                     seconds(side.time.low, side.time.high), seconds(side.time.next_low, side.time.next_high));
+}
+
+nlohmann::json target_side_json(const std::optional<tuner::TargetAnswer::Side>& side) {
+  if (!side) return nullptr;
+  return {{"epochs", side->epochs.mean},
+          {"epochs_low", side->epochs.low},
+          {"epochs_high", side->epochs.high},
+          {"seconds", side->time.seconds},
+          {"seconds_low", side->time.low},
+          {"seconds_high", side->time.high},
+          {"one_training_low", side->time.next_low},
+          {"one_training_high", side->time.next_high},
+          {"curves", side->epochs.reached + side->epochs.censored},
+          {"censored", side->epochs.censored}};
+}
 
 std::string accuracy_change(double lower, double at_least, double at_most) {
   const auto direction = [](double points) { return points < 0 ? "higher" : "lower"; };

@@ -18,6 +18,11 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// The same for machines; README.md of tuner/cli describes its keys.
 [[nodiscard]] nlohmann::json answer_json(const tuner::Answer& answer);
 
+/// "1.9 epochs (1.7 to 2.2) in 23 s (20 s to 27 s); one training in 18 s to 31 s"
+[[nodiscard]] std::string target_text(const tuner::TargetAnswer::Side& side);
+/// null: it did not train, or nothing is known of the target.
+[[nodiscard]] nlohmann::json target_side_json(const std::optional<tuner::TargetAnswer::Side>& side);
+
 /// What all times and intervals of such a page are of, said once: "times of 12 epochs, 95 % intervals".
 [[nodiscard]] std::string page_scope(const tuner::Answer& answer);
 

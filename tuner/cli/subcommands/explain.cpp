@@ -141,8 +141,9 @@ ExitCode explain_one(const ExplainOptions& options, const db::Store& store, cons
                      const Context& context) {
   const auto learned = value_or_refuse(context, ExitCode::NotFound, tuner::learn_from(store, campaign));
   const bool names_trial = whole_number(0)(options.what).empty();
-  const auto explanation =
+  auto explanation =
       value_or_refuse(context, names_trial ? ExitCode::NotFound : ExitCode::Usage, explain(*learned, options.what));
+  if (explanation.measured) explanation.target = tuner::expected_training(store, campaign, *explanation.measured);
   if (context.json) {
     nlohmann::json document = explanation_json(explanation);
     document["without"] = learned->without;
