@@ -88,12 +88,12 @@ def check_predictions(bench, name):
     drawn = random.Random(1).sample(trials, min(DRAWN, len(trials)))
     within = 0
     for count, trial in enumerate(drawn):
-        expected = bench.run("explain", str(trial["number"]), name, "--json")["target"]
+        expected = bench.run("explain", str(trial["trial"]), name, "--json")["target"]
         took = bench.train(trial["configuration"], FRESH_SEED + count)
         low, high = expected["one_training_low"], expected["one_training_high"]
         inside = took is not None and low <= took <= high
         within += inside
-        print(f"trial {trial['number']} {json.dumps(trial['configuration'])}: {took} s, predicted {low:.1f} to {high:.1f}, "
+        print(f"trial {trial['trial']} {json.dumps(trial['configuration'])}: {took} s, predicted {low:.1f} to {high:.1f}, "
               f"{'within' if inside else 'outside'}", flush=True)
     print(f"{within} of {len(drawn)} trainings took what was predicted")
     return within >= FEWEST_WITHIN * len(drawn) / DRAWN
