@@ -1,97 +1,116 @@
 #include "search/transfer/shared_effects.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
-#include <stdexcept>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <nlopt.hpp>
 
 #include "search/model/level_kernel.hpp"
-#include "search/model/prediction.hpp"
+#include "search/transfer/evidence.hpp"
+#include "search/transfer/gain_distribution.hpp"
 
 namespace nocturne::search::transfer {
-namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// The scales beside one weight a parameter, in the order in which the optimiser sees them.
-enum Scale : std::size_t {
-  kPairs,
-  kOfMachine,
-  kOfNetwork,
-  kOfGroup,
-  kMachineLevel,
-  kNetworkLevel,
-  kGroupLevel,
-  kNoise,
-  kScales
+constexpr double kNeverBent = 1e6;  // log units
+
+// Not in a namespace without a name: State, which has one, has members of these types.
+
+/// What one machine measured with one network.
+struct Group {
+  Place place;
+  std::vector<std::size_t> members{};
+  model::Target target{.knee = kNeverBent};  // bends log times, and does nothing else
+  double spread = 0;                         // standard deviation of the bent ones
 };
 
-struct LogNormal {
-  double median = 1, sd = 1;  // sd of the logarithm
+/// Mean and variance of each of some points' values, and of the reference's less theirs. Without the rest, model units.
+struct Moments {
+  VectorXd means, explained;
+  VectorXd gains, gains_explained;
 };
-// In units of the pooled standard deviation within groups. Of the weights the median is 1 / parameters: together they
-// explain what there is. A machine or a workload has as much of its own as all have in common, unless several were
-// measured and say otherwise: one alone cannot.
-constexpr LogNormal kWeight{.median = 1, .sd = 1.5};
-constexpr std::array<LogNormal, kScales> kPriors = {{{.median = 0.1, .sd = 1.5},
-                                                     {.median = 1, .sd = 1.2},
-                                                     {.median = 1, .sd = 1.2},
-                                                     {.median = 0.1, .sd = 1.2},
-                                                     {.median = 1, .sd = 2},
-                                                     {.median = 4, .sd = 2},
-                                                     {.median = 0.1, .sd = 2},
-                                                     {.median = 0.02, .sd = 1.5}}};
-constexpr double kCommonLevel = 100;  // variance of what all times have in common: as good as not known
-constexpr double kKnee = 0.75;        // quantile of a group's times above which they are bent
-constexpr double kFarthest = 6;       // log units that a scale may lie from its prior's median
-constexpr double kLeastNoise = 1e-6;  // keeps K positive definite where trials were measured twice
-constexpr int kEvaluations = 60;
 
-/// Log times of each group, bent above the group's knee.
-VectorXd bent(const std::vector<Measurement>& measurements) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < measurements.size(); ++i)
-    groups[{measurements[i].place.machine, measurements[i].place.network}].push_back(i);
+/// The same for one value of what carries over.
+struct Setting {
+  double log_density = 0;
+  double probability = 1;
+  Moments moments{};
+};
+
+/// A place that is asked about.
+struct Asked {
+  Place place{};
+  std::optional<std::size_t> group{};  // its own; none: nothing was measured there
+  double amplitude = 1;
+  std::vector<double> carried{1};  // c: values of what carries over, against what the scales say
+  Stretch stretch{};
+};
+
+namespace {
+
+constexpr double kKnee = 0.75;             // quantile of a group's times above which they are bent
+constexpr std::size_t kFewestToBend = 20;  // of fewer, nobody knows what is usual
+constexpr double kBelief = 3;              // degrees of freedom of the beliefs about amplitudes and shares
+constexpr int kFactors = 9;                // values of the amplitude that are integrated over
+constexpr int kShares = 5;                 // and of what carries over
+constexpr double kLeastSpread = 1e-9;
+constexpr double kLeastSd = 1e-9;  // of the reference against itself
+
+std::vector<Group> groups_of(const std::vector<Measurement>& measurements) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    const auto known = std::ranges::find(groups, measurements[i].place, &Group::place);
+    Group& group = known != groups.end() ? *known : groups.emplace_back(Group{.place = measurements[i].place});
+    group.members.push_back(i);
+  }
+  return groups;
+}
+
+/// Log times, bent above the knee of their group; notes knee and spread of each.
+VectorXd bent(std::vector<Group>& groups, const std::vector<Measurement>& measurements) {
   VectorXd values(static_cast<Eigen::Index>(measurements.size()));
-  for (const auto& [place, members] : groups) {
+  for (Group& group : groups) {
     std::vector<double> logs;
-    for (const std::size_t each : members) logs.push_back(measurements[each].log_time);
+    for (const std::size_t each : group.members) logs.push_back(measurements[each].log_time);
     std::ranges::sort(logs);
-    model::Target target = model::Target::fit(logs, kKnee);
-    target.centre = 0;
-    target.scale = 1;
-    for (const std::size_t each : members)
-      values(static_cast<Eigen::Index>(each)) = target.to_model(measurements[each].log_time);
+    if (logs.size() >= kFewestToBend) {
+      const model::Target fitted = model::Target::fit(logs, kKnee);
+      group.target = {.knee = fitted.knee, .softness = fitted.softness};
+    }
+    double mean = 0, squares = 0;
+    const auto count = static_cast<double>(logs.size());
+    for (const std::size_t each : group.members) {
+      const auto row = static_cast<Eigen::Index>(each);
+      values(row) = group.target.to_model(measurements[each].log_time);
+      mean += values(row) / count;
+    }
+    for (const std::size_t each : group.members) squares += std::pow(values(static_cast<Eigen::Index>(each)) - mean, 2);
+    group.spread = logs.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
   }
   return values;
 }
 
-/// Standard deviation about the means of the groups; 1 where there is none.
-double pooled_sd(const VectorXd& values, const std::vector<Measurement>& measurements) {
-  std::map<std::pair<std::string, std::string>, std::pair<double, int>> sums;
-  const auto group = [&](Eigen::Index i) -> auto& {
-    const Place& place = measurements[static_cast<std::size_t>(i)].place;
-    return sums[{place.machine, place.network}];
-  };
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
-    group(i).first += values(i);
-    ++group(i).second;
+/// The geometric mean of the spreads, by how well they are known; 1 where there is none.
+double unit_of(const std::vector<Group>& groups) {
+  double sum = 0, weights = 0;
+  for (const Group& group : groups) {
+    if (group.spread <= kLeastSpread) continue;
+    const auto weight = static_cast<double>(group.members.size() - 1);
+    sum += weight * std::log(group.spread);
+    weights += weight;
   }
-  double squares = 0;
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
-    const auto& [sum, count] = group(i);
-    squares += std::pow(values(i) - sum / count, 2);
-  }
-  const auto freedom = values.size() - static_cast<Eigen::Index>(sums.size());
-  const double sd = freedom > 0 ? std::sqrt(squares / static_cast<double>(freedom)) : 0;
-  return sd > 1e-9 ? sd : 1;
+  return weights > 0 ? std::exp(sum / weights) : 1;
+}
+
+double root(double variance) {
+  return std::sqrt(std::max(variance, kLeastSd * kLeastSd));
 }
 
 }  // namespace
@@ -99,281 +118,297 @@ double pooled_sd(const VectorXd& values, const std::vector<Measurement>& measure
 struct SharedEffects::State {
   model::LevelKernels kernels;
   std::vector<Measurement> measurements;
+  std::vector<Group> groups;
+  std::vector<std::size_t> group_of;  // by measurement
   double centre = 0, unit = 1;
-  VectorXd values;              // in units, centred
-  std::vector<double> weights;  // of the parameters
-  std::array<double, kScales> scales{};
+  VectorXd values;  // in units, centred
+  Scales scales;
   Eigen::LLT<MatrixXd> factor;
   VectorXd alpha;
 
-  State(const space::Lattice& lattice, std::vector<Measurement> all) : kernels(lattice), measurements(std::move(all)) {
-    values = bent(measurements);
+  State(const space::Lattice& lattice, std::vector<Measurement> all)
+      : kernels(lattice), measurements(std::move(all)), groups(groups_of(measurements)), group_of(measurements.size()) {
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      for (const std::size_t each : groups[g].members) group_of[each] = g;
+    values = bent(groups, measurements);
     centre = values.mean();
-    unit = pooled_sd(values, measurements);
+    unit = unit_of(groups);
     values = (values.array() - centre) / unit;
+    scales = likeliest_scales(values, pairings());
+    factor.compute(covariances({}, 1));
+    alpha = factor.solve(values);
   }
 
   [[nodiscard]] Eigen::Index size() const { return values.size(); }
   [[nodiscard]] std::size_t parameters() const { return kernels.parameters(); }
+  [[nodiscard]] const Measurement& measured(Eigen::Index i) const { return measurements[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] std::size_t group(Eigen::Index i) const { return group_of[static_cast<std::size_t>(i)]; }
 
-  [[nodiscard]] double similarity(std::size_t parameter, space::Point a, space::Point b) const {
-    const std::size_t first = kernels.first_row(parameter);
-    return kernels.covariance(parameter, kernels.row(parameter, a[parameter]) - first,
-                              kernels.row(parameter, b[parameter]) - first);
-  }
-  /// Weighted effects of two points: E + b/2 (E² - S).
-  [[nodiscard]] double effects(space::Point a, space::Point b) const {
-    double sum = 0, squares = 0;
-    for (std::size_t i = 0; i < parameters(); ++i) {
-      const double each = weights[i] * similarity(i, a, b);
-      sum += each;
-      squares += each * each;
-    }
-    return sum + scales[kPairs] / 2 * (sum * sum - squares);
-  }
-  [[nodiscard]] double covariance(const Place& of_a, space::Point a, const Place& of_b, space::Point b) const {
-    const bool machine = of_a.machine == of_b.machine, network = of_a.network == of_b.network;
-    const double level = kCommonLevel + (machine ? scales[kMachineLevel] : 0) + (network ? scales[kNetworkLevel] : 0) +
-                         (machine && network ? scales[kGroupLevel] : 0);
-    const double alike = 1 + (machine ? scales[kOfMachine] : 0) + (network ? scales[kOfNetwork] : 0) +
-                         (machine && network ? scales[kOfGroup] : 0);
-    return level + alike * effects(a, b);
-  }
-
-  void fit();
-  void condition();
-};
-
-namespace {
-
-/// Which of the measurements share a machine, a network: n × n, 1 and 0.
-struct Sharing {
-  MatrixXd machine, network, both;
-};
-
-Sharing sharing_of(const std::vector<Measurement>& measurements) {
-  const auto count = static_cast<Eigen::Index>(measurements.size());
-  Sharing sharing{MatrixXd(count, count), MatrixXd(count, count), MatrixXd(count, count)};
-  for (Eigen::Index i = 0; i < count; ++i) {
-    for (Eigen::Index j = 0; j < count; ++j) {
-      const Place& a = measurements[static_cast<std::size_t>(i)].place;
-      const Place& b = measurements[static_cast<std::size_t>(j)].place;
-      sharing.machine(i, j) = a.machine == b.machine ? 1 : 0;
-      sharing.network(i, j) = a.network == b.network ? 1 : 0;
-    }
-  }
-  sharing.both = sharing.machine.cwiseProduct(sharing.network);
-  return sharing;
-}
-
-/// The log posterior density of the scales and its gradient, over their logarithms.
-class Evidence {
- public:
-  Evidence(const VectorXd& values, std::vector<MatrixXd> similarities, Sharing sharing)
-      : values_(values), similarities_(std::move(similarities)), sharing_(std::move(sharing)) {}
-
-  [[nodiscard]] std::size_t dimensions() const { return similarities_.size() + kScales; }
-  [[nodiscard]] LogNormal prior(std::size_t place) const {
-    const std::size_t count = similarities_.size();
-    if (place >= count) return kPriors.at(place - count);
-    return {.median = kWeight.median / static_cast<double>(count), .sd = kWeight.sd};
-  }
-
-  /// -infinity: K is not positive definite; then the gradient is 0. An empty gradient is not asked for.
-  [[nodiscard]] double evaluate(const std::vector<double>& logs, std::vector<double>& gradient) const {
-    const Terms terms = terms_of(logs);
-    const Eigen::LLT<MatrixXd> factor(covariance_of(logs, terms));
-    if (factor.info() != Eigen::Success) {
-      std::ranges::fill(gradient, 0);
-      return -HUGE_VAL;
-    }
-    const VectorXd alpha = factor.solve(values_);
-    const VectorXd diagonal = factor.matrixLLT().diagonal();
-    double density = -values_.dot(alpha) / 2 - diagonal.array().log().sum();
-    if (!gradient.empty()) {
-      const MatrixXd precision = factor.solve(MatrixXd::Identity(values_.size(), values_.size()));
-      differentiate(logs, terms, (alpha * alpha.transpose() - precision) / 2, gradient);
-    }
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-      const LogNormal known = prior(i);
-      const double away = (logs[i] - std::log(known.median)) / known.sd;
-      density -= away * away / 2;
-      if (!gradient.empty()) gradient[i] -= away / known.sd;
-    }
-    return density;
-  }
+  [[nodiscard]] Pairings pairings() const;
+  [[nodiscard]] MatrixXd covariances(std::optional<std::size_t> own, double carried) const;
+  [[nodiscard]] double effects(space::Point a, space::Point b) const;
+  [[nodiscard]] std::vector<std::size_t> groups_like(const Asked& asked) const;
+  void guess_amplitude(Asked& asked, const std::vector<std::size_t>& like) const;
+  void guess_carried(Asked& asked) const;
+  [[nodiscard]] Asked ask(const Place& place, space::Point reference) const;
+  [[nodiscard]] std::vector<Setting> settings(const Asked& asked, const space::PointList& points) const;
+  [[nodiscard]] double mean_at(std::size_t group, space::Point point) const;
+  [[nodiscard]] model::Target bend_of(const std::vector<std::size_t>& like, space::Point reference) const;
+  [[nodiscard]] MatrixXd columns(const Asked& asked, double carried, const space::PointList& points) const;
+  [[nodiscard]] Moments moments(const Eigen::LLT<MatrixXd>& of, const VectorXd& weights, const MatrixXd& columns) const;
 
  private:
-  /// n × n each.
-  struct Terms {
-    MatrixXd sum;      // E
-    MatrixXd pairs;    // b/2 (E² - S)
-    MatrixXd effects;  // both together
-    MatrixXd alike;    // s
-  };
-
-  [[nodiscard]] double scale(const std::vector<double>& logs, Scale which) const {
-    return std::exp(logs[similarities_.size() + which]);
+  [[nodiscard]] std::size_t level_at(std::size_t parameter, space::Level level) const {
+    return kernels.row(parameter, level) - kernels.first_row(parameter);
   }
-
-  [[nodiscard]] Terms terms_of(const std::vector<double>& logs) const {
-    const Eigen::Index n = values_.size();
-    Terms terms{.sum = MatrixXd::Zero(n, n), .pairs = {}, .effects = {}, .alike = MatrixXd::Ones(n, n)};
-    MatrixXd squares = MatrixXd::Zero(n, n);
-    for (std::size_t i = 0; i < similarities_.size(); ++i) {
-      const double weight = std::exp(logs[i]);
-      terms.sum += weight * similarities_[i];
-      squares += weight * weight * similarities_[i].cwiseAbs2();
-    }
-    terms.pairs = scale(logs, kPairs) / 2 * (terms.sum.cwiseAbs2() - squares);
-    terms.effects = terms.sum + terms.pairs;
-    terms.alike += scale(logs, kOfMachine) * sharing_.machine + scale(logs, kOfNetwork) * sharing_.network +
-                   scale(logs, kOfGroup) * sharing_.both;
-    return terms;
-  }
-
-  [[nodiscard]] MatrixXd covariance_of(const std::vector<double>& logs, const Terms& terms) const {
-    MatrixXd covariance = terms.alike.cwiseProduct(terms.effects);
-    covariance.array() += kCommonLevel;
-    covariance += scale(logs, kMachineLevel) * sharing_.machine + scale(logs, kNetworkLevel) * sharing_.network +
-                  scale(logs, kGroupLevel) * sharing_.both;
-    covariance.diagonal().array() += scale(logs, kNoise) + kLeastNoise;
-    return covariance;
-  }
-
-  /// `slope`: (a a' - K⁻¹) / 2.
-  void differentiate(const std::vector<double>& logs, const Terms& terms, const MatrixXd& slope,
-                     std::vector<double>& gradient) const {
-    const std::size_t count = similarities_.size();
-    const MatrixXd of_effects = slope.cwiseProduct(terms.alike), of_alike = slope.cwiseProduct(terms.effects);
-    for (std::size_t i = 0; i < count; ++i) {
-      const MatrixXd each = std::exp(logs[i]) * similarities_[i];
-      const MatrixXd change = each + scale(logs, kPairs) * each.cwiseProduct(terms.sum - each);
-      gradient[i] = of_effects.cwiseProduct(change).sum();
-    }
-    const auto put = [&](Scale which, double along) { gradient[count + which] = along; };
-    const auto times = [&](Scale which, const MatrixXd& slopes, const MatrixXd& where) {
-      put(which, scale(logs, which) * slopes.cwiseProduct(where).sum());
-    };
-    put(kPairs, of_effects.cwiseProduct(terms.pairs).sum());
-    times(kOfMachine, of_alike, sharing_.machine);
-    times(kOfNetwork, of_alike, sharing_.network);
-    times(kOfGroup, of_alike, sharing_.both);
-    times(kMachineLevel, slope, sharing_.machine);
-    times(kNetworkLevel, slope, sharing_.network);
-    times(kGroupLevel, slope, sharing_.both);
-    put(kNoise, scale(logs, kNoise) * slope.trace());
-  }
-
-  const VectorXd& values_;
-  std::vector<MatrixXd> similarities_;
-  Sharing sharing_;
 };
 
-/// Logarithms of the scales with the highest posterior density, found from the medians of their priors.
-std::vector<double> likeliest(Evidence evidence) {
-  const std::size_t dimensions = evidence.dimensions();
-  std::vector<double> logs(dimensions), lower(dimensions), upper(dimensions);
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    logs[i] = std::log(evidence.prior(i).median);
-    lower[i] = logs[i] - kFarthest;
-    upper[i] = logs[i] + kFarthest;
+/// Weighted effects of two points: E + b2/2 (E² - S) + b3 P + b4 [a = b].
+double SharedEffects::State::effects(space::Point a, space::Point b) const {
+  double sum = 0, squares = 0, closeness = 1;
+  for (std::size_t i = 0; i < parameters(); ++i) {
+    const std::size_t of_a = level_at(i, a[i]), of_b = level_at(i, b[i]);
+    const double each = scales.weights[i] * static_cast<double>(kernels.covariance(i, of_a, of_b));
+    sum += each;
+    squares += each * each;
+    closeness *= static_cast<double>(kernels.closeness(i, of_a, of_b));
   }
-  nlopt::opt optimiser(nlopt::LD_LBFGS, static_cast<unsigned>(dimensions));
-  optimiser.set_lower_bounds(lower);
-  optimiser.set_upper_bounds(upper);
-  optimiser.set_maxeval(kEvaluations);
-  optimiser.set_ftol_abs(1e-3);
-  optimiser.set_max_objective([](const std::vector<double>& at, std::vector<double>& gradient,
-                                 void* data) { return static_cast<const Evidence*>(data)->evaluate(at, gradient); },
-                              &evidence);
-  std::vector<double> best = logs;
-  double density = 0;
-  try {
-    optimiser.optimize(best, density);
-  } catch (const std::runtime_error&) {  // rounding stopped it: the best seen stands
-  }
-  return std::isfinite(density) ? best : logs;
+  return sum + scales[Scale::Pairs] / 2 * (sum * sum - squares) + scales[Scale::Local] * closeness +
+         (std::ranges::equal(a, b) ? scales[Scale::Itself] : 0);
 }
 
-}  // namespace
-
-void SharedEffects::State::fit() {
-  std::vector<MatrixXd> similarities;
-  for (std::size_t parameter = 0; parameter < parameters(); ++parameter) {
-    MatrixXd& matrix = similarities.emplace_back(size(), size());
-    for (Eigen::Index i = 0; i < size(); ++i)
-      for (Eigen::Index j = 0; j < size(); ++j)
-        matrix(i, j) = similarity(parameter, measurements[static_cast<std::size_t>(i)].point,
-                                  measurements[static_cast<std::size_t>(j)].point);
+Pairings SharedEffects::State::pairings() const {
+  Pairings pairings{.similarities = std::vector<MatrixXd>(parameters(), MatrixXd(size(), size())),
+                    .closeness = MatrixXd::Ones(size(), size()),
+                    .itself = MatrixXd(size(), size()),
+                    .machine = MatrixXd(size(), size()),
+                    .network = MatrixXd(size(), size()),
+                    .both = {},
+                    .groups = group_of,
+                    .spreads = {}};
+  for (Eigen::Index i = 0; i < size(); ++i) {
+    for (Eigen::Index j = 0; j < size(); ++j) {
+      const Measurement &a = measured(i), &b = measured(j);
+      pairings.machine(i, j) = a.place.machine == b.place.machine ? 1 : 0;
+      pairings.network(i, j) = a.place.network == b.place.network ? 1 : 0;
+      pairings.itself(i, j) = a.point == b.point ? 1 : 0;
+      for (std::size_t p = 0; p < parameters(); ++p) {
+        const std::size_t of_a = level_at(p, a.point[p]), of_b = level_at(p, b.point[p]);
+        pairings.similarities[p](i, j) = static_cast<double>(kernels.covariance(p, of_a, of_b));
+        pairings.closeness(i, j) *= static_cast<double>(kernels.closeness(p, of_a, of_b));
+      }
+    }
   }
-  const auto logs = likeliest(Evidence(values, std::move(similarities), sharing_of(measurements)));
-  for (std::size_t i = 0; i < parameters(); ++i) weights.push_back(std::exp(logs[i]));
-  for (std::size_t i = 0; i < kScales; ++i) scales.at(i) = std::exp(logs[parameters() + i]);
+  pairings.both = pairings.machine.cwiseProduct(pairings.network);
+  for (const Group& group : groups) pairings.spreads.push_back(group.spread > kLeastSpread ? group.spread / unit : 1);
+  return pairings;
 }
 
-/// Factorises with the scales that were found.
-void SharedEffects::State::condition() {
+/// K; between the own group and others, effects times `carried`.
+MatrixXd SharedEffects::State::covariances(std::optional<std::size_t> own, double carried) const {
   MatrixXd matrix(size(), size());
   for (Eigen::Index i = 0; i < size(); ++i) {
-    const Measurement& a = measurements[static_cast<std::size_t>(i)];
+    const Measurement& a = measured(i);
     for (Eigen::Index j = 0; j <= i; ++j) {
-      const Measurement& b = measurements[static_cast<std::size_t>(j)];
-      matrix(i, j) = matrix(j, i) = covariance(a.place, a.point, b.place, b.point);
+      const Measurement& b = measured(j);
+      const bool machine = a.place.machine == b.place.machine, network = a.place.network == b.place.network;
+      const bool across = own && (group(i) == *own) != (group(j) == *own);
+      const double amplitudes = scales.amplitudes[group(i)] * scales.amplitudes[group(j)];
+      matrix(i, j) = matrix(j, i) = scales.level(machine, network) + amplitudes * scales.shared(machine, network) *
+                                                                         (across ? carried : 1) *
+                                                                         effects(a.point, b.point);
     }
-    matrix(i, i) += scales[kNoise] + kLeastNoise;
+    matrix(i, i) += std::pow(scales.amplitudes[group(i)], 2) * scales[Scale::Rest];
   }
-  factor.compute(matrix);
-  alpha = factor.solve(values);
+  return matrix;
+}
+
+/// Of each point at that place with each measurement: n × points.
+MatrixXd SharedEffects::State::columns(const Asked& asked, double carried, const space::PointList& points) const {
+  MatrixXd all(size(), static_cast<Eigen::Index>(points.size()));
+  for (Eigen::Index i = 0; i < size(); ++i) {
+    const Measurement& each = measured(i);
+    const bool machine = each.place.machine == asked.place.machine, network = each.place.network == asked.place.network;
+    const double level = scales.level(machine, network);
+    const double shared = scales.shared(machine, network) * asked.amplitude * scales.amplitudes[group(i)] *
+                          (asked.group == group(i) ? 1 : carried);
+    for (std::size_t p = 0; p < points.size(); ++p)
+      all(i, static_cast<Eigen::Index>(p)) = level + shared * effects(points[p], each.point);
+  }
+  return all;
+}
+
+/// The last column is the reference's.
+Moments SharedEffects::State::moments(const Eigen::LLT<MatrixXd>& of, const VectorXd& weights,
+                                      const MatrixXd& columns) const {
+  const MatrixXd known = of.matrixL().solve(columns);
+  const auto reference = known.cols() - 1;
+  Moments moments{.means = columns.transpose() * weights,
+                  .explained = known.colwise().squaredNorm().transpose(),
+                  .gains = {},
+                  .gains_explained = (known.colwise() - known.col(reference)).colwise().squaredNorm().transpose()};
+  moments.gains = moments.means(reference) - moments.means.array();
+  return moments;
+}
+
+double SharedEffects::State::mean_at(std::size_t group, space::Point point) const {
+  space::PointList one(parameters());
+  one.push_back(point);
+  const Asked asked{.place = groups[group].place, .group = group, .amplitude = scales.amplitudes[group]};
+  return columns(asked, 1, one).col(0).dot(alpha);
+}
+
+/// Where times bend, against the reference's in units of the amplitude: as in these groups, on average.
+model::Target SharedEffects::State::bend_of(const std::vector<std::size_t>& like, space::Point reference) const {
+  double knees = 0, softness = 0, count = 0;
+  for (const std::size_t g : like) {
+    if (groups[g].target.knee == kNeverBent) continue;
+    const double amplitude = unit * scales.amplitudes[g];
+    knees += (groups[g].target.knee - centre - unit * mean_at(g, reference)) / amplitude;
+    softness += groups[g].target.softness / amplitude;
+    ++count;
+  }
+  if (count == 0) return {.knee = kNeverBent};
+  return {.knee = knees / count, .softness = softness / count};
+}
+
+/// The groups that resemble a place most: itself; else those of its machine or its network; else all.
+std::vector<std::size_t> SharedEffects::State::groups_like(const Asked& asked) const {
+  if (asked.group) return {*asked.group};
+  std::vector<std::size_t> like, all;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Place& other = groups[g].place;
+    if (other.machine == asked.place.machine || other.network == asked.place.network) like.push_back(g);
+    all.push_back(g);
+  }
+  return like.empty() ? all : like;
+}
+
+/// How much anything matters there: known by its own trials, or a draw like those of the groups that resemble it.
+void SharedEffects::State::guess_amplitude(Asked& asked, const std::vector<std::size_t>& like) const {
+  const auto count = static_cast<double>(like.size());
+  double mean = 0, squares = kBelief * kAmplitudeSd * kAmplitudeSd;
+  for (const std::size_t g : like) mean += std::log(scales.amplitudes[g]) / count;
+  for (const std::size_t g : like) squares += std::pow(std::log(scales.amplitudes[g]) - mean, 2);
+  asked.amplitude = std::exp(mean);
+  double degrees = kBelief + count - 1, sd = std::sqrt(squares / degrees * (1 + 1 / count));
+  if (asked.group) {
+    // Some trials know their standard deviation to within one over the root of twice their number.
+    const auto trials = static_cast<double>(groups[*asked.group].members.size());
+    sd = 1 / std::sqrt(2 * trials + 1 / (kAmplitudeSd * kAmplitudeSd));
+    degrees = kBelief + trials;
+  }
+  asked.stretch.factors = likely_factors(sd, degrees, kFactors);
+}
+
+/// What carries over from the other groups, against what the scales say: as uncertain as a priori where one other
+/// machine is known, and by half of that variance where many are.
+void SharedEffects::State::guess_carried(Asked& asked) const {
+  bool machine = false, network = false;
+  std::set<std::string> machines;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (asked.group == g) continue;
+    const Place& other = groups[g].place;
+    machine |= other.machine == asked.place.machine;
+    network |= other.network == asked.place.network;
+    machines.insert(other.machine);
+  }
+  if (machines.empty()) return;  // nothing could carry over
+  const auto count = static_cast<double>(machines.size());
+  const double all = 1 / scales.shared(false, false);  // 1 + r_m + r_n + r_g
+  const double shared = 1 + (machine ? scales[Scale::OfMachine] : 0) + (network ? scales[Scale::OfNetwork] : 0);
+  asked.carried.clear();
+  for (const double own : likely_factors(kOwnSd * std::sqrt((1 + 1 / count) / 2), kBelief + count - 1, kShares))
+    asked.carried.push_back(std::sqrt(all / (shared + own * (all - shared))));
+}
+
+Asked SharedEffects::State::ask(const Place& place, space::Point reference) const {
+  Asked asked{.place = place};
+  const auto own = std::ranges::find(groups, place, &Group::place);
+  if (own != groups.end()) asked.group = static_cast<std::size_t>(own - groups.begin());
+  const auto like = groups_like(asked);
+  asked.stretch = {.factors = {}, .of_spread = asked.group.has_value(), .bend = bend_of(like, reference)};
+  guess_amplitude(asked, like);
+  guess_carried(asked);
+  return asked;
 }
 
 SharedEffects::SharedEffects(const space::Lattice& lattice, std::vector<Measurement> measurements)
-    : state_(std::make_unique<State>(lattice, std::move(measurements))) {
-  state_->fit();
-  state_->condition();
-}
+    : state_(std::make_unique<State>(lattice, std::move(measurements))) {}
 
 SharedEffects::~SharedEffects() = default;
 SharedEffects::SharedEffects(SharedEffects&&) noexcept = default;
 SharedEffects& SharedEffects::operator=(SharedEffects&&) noexcept = default;
 
+/// What is expected for each value of what carries over, as likely as the place's own trials find it.
+std::vector<Setting> SharedEffects::State::settings(const Asked& asked, const space::PointList& points) const {
+  std::vector<Setting> settings;
+  double most = -HUGE_VAL, sum = 0;
+  for (const double carried : asked.carried) {
+    if (!asked.group) {  // then it scales what is known, and no measurement says anything of it
+      Moments scaled = settings.empty() ? moments(factor, alpha, columns(asked, 1, points)) : settings.front().moments;
+      const double against = settings.empty() ? carried : carried / asked.carried.front();
+      scaled.gains *= against;
+      scaled.gains_explained *= against * against;
+      settings.push_back({.log_density = 0, .moments = std::move(scaled)});
+    } else {
+      const Eigen::LLT<MatrixXd> refactored(covariances(asked.group, carried));
+      const VectorXd weights = refactored.solve(values);
+      const VectorXd diagonal = refactored.matrixLLT().diagonal();
+      settings.push_back({.log_density = -values.dot(weights) / 2 - diagonal.array().log().sum(),
+                          .moments = moments(refactored, weights, columns(asked, carried, points))});
+    }
+    most = std::max(most, settings.back().log_density);
+  }
+  for (Setting& each : settings) sum += each.probability = std::exp(each.log_density - most);
+  for (Setting& each : settings) each.probability /= sum;
+  return settings;
+}
+
 std::vector<Expectation> SharedEffects::expect(const Place& place, const space::PointList& points,
                                                space::Point reference) const {
   const State& state = *state_;
-  const auto with_all = [&](space::Point point) {
-    VectorXd column(state.size());
-    for (Eigen::Index i = 0; i < state.size(); ++i) {
-      const Measurement& each = state.measurements[static_cast<std::size_t>(i)];
-      column(i) = state.covariance(place, point, each.place, each.point);
-    }
-    return column;
-  };
-  const auto own = [&](space::Point a, space::Point b) { return state.covariance(place, a, place, b); };
-  const auto sd_of = [&](double variance) { return state.unit * std::sqrt(std::max(variance, 0.0)); };
-  const VectorXd of_reference = with_all(reference);
-  const VectorXd known_of_reference = state.factor.matrixL().solve(of_reference);
-  const double reference_mean = of_reference.dot(state.alpha);
+  const Asked asked = state.ask(place, reference);
+  space::PointList all = points;
+  all.push_back(reference);
+  const auto settings = state.settings(asked, all);
+  const auto last = static_cast<Eigen::Index>(points.size());
+  const double squared = asked.amplitude * asked.amplitude, rest = state.scales[Scale::Rest];
+  const double of_reference = state.effects(reference, reference), level = state.scales.level(true, true);
   std::vector<Expectation> expected;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const VectorXd of_point = with_all(points[i]);
-    const VectorXd known = state.factor.matrixL().solve(of_point);
-    const double mean = of_point.dot(state.alpha);
-    const double of_both = own(points[i], points[i]) + own(reference, reference) - 2 * own(points[i], reference);
-    expected.push_back({.log_time = state.centre + state.unit * mean,
-                        .log_time_sd = sd_of(own(points[i], points[i]) - known.squaredNorm()),
-                        .log_gain = state.unit * (reference_mean - mean),
-                        .log_gain_sd = sd_of(of_both - (known - known_of_reference).squaredNorm())});
+    const auto column = static_cast<Eigen::Index>(i);
+    const double own = state.effects(points[i], points[i]);
+    const bool itself = std::ranges::equal(points[i], reference);
+    const double prior = itself ? 0 : own + of_reference - 2 * state.effects(points[i], reference) + 2 * rest;
+    std::vector<GainDistribution::Component> components;
+    double mean = 0, mean_of_reference = 0, variance = 0;
+    for (const Setting& each : settings) {
+      components.push_back({.probability = each.probability,
+                            .mean = each.moments.gains(column) / asked.amplitude,
+                            .sd = root(prior - each.moments.gains_explained(column) / squared)});
+      mean += each.probability * each.moments.means(column);
+      mean_of_reference += each.probability * each.moments.means(last);
+      variance += each.probability * (level + squared * (own + rest) - each.moments.explained(column));
+    }
+    const GainDistribution gain(asked.stretch, std::move(components));
+    const double amplitude = state.unit * asked.amplitude;
+    const double straight = asked.stretch.bend.to_log((mean - mean_of_reference) / asked.amplitude);
+    expected.push_back({.log_time = state.centre + state.unit * mean_of_reference + amplitude * straight,
+                        .log_time_sd = state.unit * root(variance),
+                        .log_gain = amplitude * gain.quantile(0.5),
+                        .gain_90 = {.lower = amplitude * gain.quantile(0.05), .upper = amplitude * gain.quantile(0.95)},
+                        .expected_gain = amplitude * gain.mean()});
   }
   return expected;
 }
 
 double SharedEffects::noise_sd() const {
-  return state_->unit * std::sqrt(state_->scales[kNoise]);
+  return state_->unit * std::sqrt(state_->scales[Scale::Rest]);
 }
 
 double SharedEffects::own_share_of_machine() const {
-  const double own = state_->scales[kOfMachine] + state_->scales[kOfGroup];
-  return own / (1 + own + state_->scales[kOfNetwork]);
+  return 1 - state_->scales.shared(false, true);
 }
 
 }  // namespace nocturne::search::transfer

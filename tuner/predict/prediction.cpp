@@ -19,6 +19,9 @@
 #include "tuner/campaign/noise/stored_noise.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/space_file.hpp"
+#include "tuner/predict/roofline_offset.hpp"
+#include "tuner/roofline/machine_figures.hpp"
+#include "tuner/roofline/programs.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -28,12 +31,17 @@ using search::transfer::Measurement;
 using Where = search::transfer::Place;
 using search::transfer::SharedEffects;
 
-constexpr std::array<std::string_view, 4> kBases{"pairs", "trials", "machine", "workload"};
+constexpr std::array<std::string_view, 6> kBases{"pairs", "trials", "machine", "class", "workload", "roofline"};
 constexpr std::size_t kMostCandidates = 4000;
 constexpr std::size_t kMostOfCampaign = 150;
-constexpr double kNinety = 1.645;  // standard deviations of a central 90 % interval
+constexpr double kNothing = 0.05;  // log units: a gain of less is none
 // Of the space's parameters a trial must say so many, or it is of something else.
 constexpr double kFewestShared = 0.5;
+
+/// Whether the user's own command is measured: nobody knows its work.
+bool is_own_work(const nlohmann::json& document) {
+  return document.is_object() && document.value("worker", nlohmann::json::object()).contains("template");
+}
 
 /// What is trained, as far as times of the same machine are comparable.
 std::string workload_word(const nlohmann::json& document) {
@@ -47,6 +55,8 @@ struct Past {
   db::CampaignSummary campaign{};
   Where place{};
   std::string host{};
+  std::string machine_class{};
+  std::optional<PeakFigures> peaks{};
   std::vector<search::history::PastTrial> trials{};
 };
 
@@ -91,11 +101,23 @@ std::vector<Past> past_campaigns(const db::Store& store, const CampaignSpec& spe
     past.place.machine = fields ? fields->key() : campaign.fingerprint;
     const auto* host = fields ? fields->find("system.host") : nullptr;
     past.host = host != nullptr ? host->value : campaign.name;
+    if (fields) past.machine_class = machine_class(*fields);
+    past.peaks = peaks_of_campaign(store, campaign.id);
+    if (!past.peaks && fields && !is_own_work(campaign.spec))
+      past.peaks = stored_peaks(store, *fields, workload_of(campaign.spec));
     past.campaign = std::move(campaign);
     all.push_back(std::move(past));
   }
   return all;
 }
+
+/// What is asked, beside the space.
+struct Question {
+  Where place{};
+  std::string machine_class{};
+  space::Configuration usual{};  // the default
+  double examples = 1;           // that the horizon asked for trains on
+};
 
 /// How much a campaign says of the question: 0, the same machine and workload; 1, one of them; 2, neither.
 int distance(const Past& past, const Where& asked) {
@@ -103,7 +125,8 @@ int distance(const Past& past, const Where& asked) {
 }
 
 /// The nearest campaigns first, as many trials as a fit bears; a point of one place counts once.
-std::vector<Measurement> measurements_of(const std::vector<Past>& pasts) {
+std::vector<Measurement> measurements_of(const std::vector<Past>& pasts, const space::Lattice& lattice,
+                                         const RooflineOffsets& offsets) {
   std::vector<Measurement> all;
   std::set<std::pair<std::string, std::uint64_t>> seen;
   for (const Past& past : pasts) {
@@ -111,7 +134,8 @@ std::vector<Measurement> measurements_of(const std::vector<Past>& pasts) {
       if (all.size() == SharedEffects::kMost) return all;
       const std::string place = past.place.machine + " " + past.place.network;
       if (!each.log_value || !seen.emplace(place, space::hash_of(each.point)).second) continue;
-      all.push_back({past.place, each.point, *each.log_value});
+      all.push_back(
+          {past.place, each.point, *each.log_value - offsets.at(past.place, lattice.configuration(each.point))});
     }
   }
   return all;
@@ -150,15 +174,15 @@ Candidates candidates_of(const space::Space& space, space::Lattice& lattice, con
 }
 
 PredictedConfiguration in_seconds(space::Configuration configuration, const Expectation& expected) {
-  const double time_reach = kNinety * expected.log_time_sd, gain_reach = kNinety * expected.log_gain_sd;
+  const double time_reach = kNinety * expected.log_time_sd;
   PredictedConfiguration predicted;
   predicted.configuration = std::move(configuration);
   predicted.seconds = std::exp(expected.log_time);
   predicted.seconds_low = std::exp(expected.log_time - time_reach);
   predicted.seconds_high = std::exp(expected.log_time + time_reach);
   predicted.gain = std::exp(expected.log_gain);
-  predicted.gain_low = std::exp(expected.log_gain - gain_reach);
-  predicted.gain_high = std::exp(expected.log_gain + gain_reach);
+  predicted.gain_low = std::exp(expected.gain_90.lower);
+  predicted.gain_high = std::exp(expected.gain_90.upper);
   return predicted;
 }
 
@@ -177,11 +201,17 @@ std::optional<db::VerdictRecord> verdict_of(const db::Store& store, const Past& 
 }
 
 /// Says what it rests on; where pairs were measured there, their interval is what is known of the gain.
-void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const Where& asked,
-                  const space::Configuration& usual, PredictedConfiguration& predicted) {
+void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const Question& question,
+                  PredictedConfiguration& predicted) {
+  const Where& asked = question.place;
+  const space::Configuration& usual = question.usual;
+  if (pasts.empty()) predicted.basis = PredictionBasis::Roofline;
   for (const Past& past : pasts) {
     const int away = distance(past, asked);
     if (away == 0) predicted.basis = std::min(predicted.basis, PredictionBasis::Machine);
+    if (past.place.network == asked.network && !past.machine_class.empty() &&
+        past.machine_class == question.machine_class)
+      predicted.basis = std::min(predicted.basis, PredictionBasis::Class);
     if (away != 0 || predicted.trial) continue;
     const auto trial = store.first_ok(past.campaign.id, predicted.configuration);
     if (!trial) continue;
@@ -197,6 +227,42 @@ void add_evidence(const db::Store& store, const std::vector<Past>& pasts, const 
   }
 }
 
+std::optional<PeakFigures> peaks_of_question(const db::Store& store, const CampaignSpec& spec,
+                                             const PredictionWishes& wishes) {
+  if (!wishes.figures || is_own_work(spec.document)) return std::nullopt;
+  auto description = store.network(spec.workload.network);
+  if (!description) {
+    auto described = describe_network(spec.workload.network);
+    if (!described) return std::nullopt;
+    description = *std::move(described);
+  }
+  auto peaks =
+      PeakFigures::make(wishes.figures->figures, wishes.figures->fields, *description, spec.workload.optimizer);
+  return peaks ? std::optional<PeakFigures>(*std::move(peaks)) : std::nullopt;
+}
+
+/// Of each configuration, the last of which is the default; notes a machine's own share.
+std::vector<Expectation> expect_by_model(const space::Lattice& lattice, std::vector<Measurement> known,
+                                         const RooflineOffsets& offsets, const Question& question,
+                                         const std::vector<space::Configuration>& configurations,
+                                         PredictedRanking& ranking) {
+  space::PointList points(lattice.width());
+  for (const space::Configuration& each : configurations) points.push_back(*lattice.point_of(each));
+  const SharedEffects effects(lattice, std::move(known));
+  ranking.own_share = effects.own_share_of_machine();
+  auto expected = effects.expect(question.place, points, points[points.size() - 1]);
+  const double of_usual = offsets.at(question.place, question.usual);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double offset = offsets.at(question.place, configurations[i]), gain = of_usual - offset;
+    Expectation& each = expected[i];
+    each.log_time += offset;
+    each.log_gain += gain;
+    each.gain_90 = {.lower = each.gain_90.lower + gain, .upper = each.gain_90.upper + gain};
+    each.expected_gain += gain;
+  }
+  return expected;
+}
+
 PredictionSource source_of(const Past& past, const Where& asked) {
   return {.campaign = past.campaign.name,
           .generation = past.campaign.generation,
@@ -206,12 +272,19 @@ PredictionSource source_of(const Past& past, const Where& asked) {
           .trials = past.trials.size()};
 }
 
-/// Places of so many among the first `size`, the largest gain first.
-std::vector<std::size_t> largest_gains(const std::vector<Expectation>& expected, std::size_t size, std::size_t count) {
+/// A gain whose interval reaches farther than twice what is expected, or a twentieth: it could lose more than it may
+/// gain.
+bool is_guess(const Expectation& expected) {
+  const double reach = (expected.gain_90.upper - expected.gain_90.lower) / 2;
+  return reach > 2 * std::max(std::abs(expected.log_gain), kNothing);
+}
+
+/// Places among the first `size` that are no guesses, the largest gain first.
+std::vector<std::size_t> largest_gains(const std::vector<Expectation>& expected, std::size_t size) {
   std::vector<std::size_t> order(size);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return expected[i].log_gain; });
-  order.resize(std::min(size, count));
+  std::erase_if(order, [&](std::size_t i) { return is_guess(expected[i]); });
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return expected[i].expected_gain; });
   return order;
 }
 
@@ -219,6 +292,16 @@ std::vector<std::size_t> largest_gains(const std::vector<Expectation>& expected,
 
 std::string_view to_text(PredictionBasis basis) {
   return space::name_of(basis, kBases);
+}
+
+std::string machine_class(const nlohmann::json& fields) {
+  const auto text = [&](const char* name) { return fields.is_object() ? fields.value(name, "") : std::string(); };
+  const std::string processor = text("cpu.model"), gpus = text("gpu.models");
+  return processor.empty() ? processor : processor + (gpus.empty() ? "" : ", " + gpus);
+}
+
+std::string machine_class(const space::Fingerprint& fingerprint) {
+  return machine_class(figure_fields(fingerprint));
 }
 
 std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& store, const CampaignSpec& spec,
@@ -229,43 +312,47 @@ std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& st
     objective.primary = *wishes.epochs;
   }
   space::Lattice lattice(spec.space);
-  const Where asked{.machine = wishes.machine_key, .network = workload_word(spec.document)};
+  const Question question{
+      .place = {.machine = wishes.machine_key, .network = workload_word(spec.document)},
+      .machine_class = wishes.machine_class,
+      .usual = spec.space.default_configuration(),
+      .examples = static_cast<double>(spec.workload.training_examples) * std::max(objective.primary, 1.0)};
+  if (!lattice.point_of(question.usual)) return std::unexpected("the default is no configuration of the space");
   auto pasts = past_campaigns(store, spec, lattice, objective);
-  std::ranges::stable_sort(pasts, {}, [&](const Past& each) { return distance(each, asked); });
-  auto known = measurements_of(pasts);
-  if (known.size() < kFewestToPredict) {
+  std::ranges::stable_sort(pasts, {}, [&](const Past& each) { return distance(each, question.place); });
+  RooflineOffsets offsets;
+  offsets.add(question.place, peaks_of_question(store, spec, wishes));
+  for (const Past& past : pasts) offsets.add(past.place, past.peaks);
+  auto known = measurements_of(pasts, lattice, offsets);
+  const bool few = known.size() < kFewestToPredict;
+  if (few && !(pasts.empty() && offsets.known())) {
     return std::unexpected(
         fmt::format("{} trials of all campaigns say something of this space, and {} are the fewest to predict from",
                     known.size(), kFewestToPredict));
   }
-  const Candidates candidates = candidates_of(spec.space, lattice, known);
-  const space::Configuration usual = spec.space.default_configuration();
-  const auto reference = lattice.point_of(usual);
-  if (!reference) return std::unexpected("the default is no configuration of the space");
-  space::PointList points(lattice.width());
-  std::vector<const space::Configuration*> configurations;
-  for (const space::Configuration& each : candidates.configurations) {
-    const auto point = lattice.point_of(each);
-    if (!point || each == usual) continue;
-    points.push_back(*point);
-    configurations.push_back(&each);
-  }
-  points.push_back(*reference);
-
-  const SharedEffects effects(lattice, std::move(known));
-  const auto expected = effects.expect(asked, points, *reference);
+  Candidates candidates = candidates_of(spec.space, lattice, known);
+  std::erase(candidates.configurations, question.usual);
+  candidates.configurations.push_back(question.usual);
+  const auto& configurations = candidates.configurations;
   PredictedRanking ranking{.best = {},
-                           .usual = in_seconds(usual, expected.back()),
+                           .usual = {},
                            .sources = {},
-                           .candidates = configurations.size() + 1,
-                           .all_candidates = candidates.all,
-                           .own_share = effects.own_share_of_machine()};
-  for (const std::size_t i : largest_gains(expected, configurations.size(), wishes.count)) {
-    ranking.best.push_back(in_seconds(*configurations[i], expected[i]));
-    add_evidence(store, pasts, asked, usual, ranking.best.back());
+                           .by_share = offsets.known(),
+                           .candidates = configurations.size(),
+                           .all_candidates = candidates.all};
+  const auto expected =
+      few ? expect_by_roofline(offsets, question.place, configurations, question.usual, question.examples)
+          : expect_by_model(lattice, std::move(known), offsets, question, configurations, ranking);
+  ranking.usual = in_seconds(question.usual, expected.back());
+  auto order = largest_gains(expected, configurations.size() - 1);
+  ranking.withheld = configurations.size() - 1 - order.size();
+  order.resize(std::min(order.size(), wishes.count));
+  for (const std::size_t i : order) {
+    ranking.best.push_back(in_seconds(configurations[i], expected[i]));
+    add_evidence(store, pasts, question, ranking.best.back());
   }
-  add_evidence(store, pasts, asked, usual, ranking.usual);
-  for (const Past& past : pasts) ranking.sources.push_back(source_of(past, asked));
+  add_evidence(store, pasts, question, ranking.usual);
+  for (const Past& past : pasts) ranking.sources.push_back(source_of(past, question.place));
   return ranking;
 }
 

@@ -2,7 +2,8 @@
 
 /// What to expect of a campaign's configurations on a machine, from all that was ever measured: the ten best, without
 /// measuring anything. Times of all campaigns that share parameters with this one are explained together
-/// (search/transfer/shared_effects.hpp); what was measured on the machine itself overrules the rest.
+/// (search/transfer/shared_effects.hpp), as shares of what their machines could do at best where that is known of all
+/// (roofline_offset.hpp); what was measured on the machine itself overrules the rest.
 ///
 /// A prediction is no proof: none can be exported, and each names the command that would settle it.
 
@@ -26,13 +27,24 @@ enum class PredictionBasis {
   Pairs,     ///< pairs with the default on this machine
   Trials,    ///< its trial on this machine
   Machine,   ///< trials of other configurations on this machine with this workload
-  Workload,  ///< other workloads on this machine, or this one on other machines
+  Class,     ///< trials of this workload on another machine with the same processor and GPUs
+  Workload,  ///< other workloads on this machine, or any on other machines
+  Roofline,  ///< nothing was measured anywhere: operations, bytes and peak figures
 };
-[[nodiscard]] std::string_view to_text(PredictionBasis basis);  ///< pairs, trials, machine, workload
+/// pairs, trials, machine, class, workload, roofline
+[[nodiscard]] std::string_view to_text(PredictionBasis basis);
+
+/// What machines of one class have in common: the models of processor and GPUs. Empty: not known.
+[[nodiscard]] std::string machine_class(const space::Fingerprint& fingerprint);
+/// The same by the fields that are stored with figures (tuner/roofline/machine_figures.hpp).
+[[nodiscard]] std::string machine_class(const nlohmann::json& fields);
 
 struct PredictionWishes {
-  std::string machine_key;       ///< space::Fingerprint::key() of the machine that is asked about
-  std::optional<double> epochs;  ///< empty: the campaign's own
+  std::string
+      machine_key;  ///< space::Fingerprint::key() of the machine that is asked about, or that of a described one
+  std::string machine_class{};                        ///< its class; empty: not known
+  std::optional<db::MachineFiguresRecord> figures{};  ///< what it can do at best; empty: not known
+  std::optional<double> epochs;                       ///< empty: the campaign's own
   std::size_t count = 10;
 };
 
@@ -58,11 +70,13 @@ struct PredictionSource {
 };
 
 struct PredictedRanking {
-  std::vector<PredictedConfiguration> best;  ///< by gain; without the default
+  std::vector<PredictedConfiguration> best;  ///< by gain; without the default, and what is withheld
   PredictedConfiguration usual;              ///< the default
   std::vector<PredictionSource> sources;     ///< what is nearest to the question first
+  bool by_share = false;                     ///< the bound of each machine was the model's offset
   std::size_t candidates = 0;                ///< configurations that were looked at
   bool all_candidates = false;               ///< those are all that are valid
+  std::size_t withheld = 0;                  ///< of them, guesses: they could lose more than they may gain
   double own_share = 0;                      ///< of effects, that a machine has to itself: 0 to 1
   /// Whether times themselves are known to within a factor of two; else only gains are worth reading.
   [[nodiscard]] bool knows_times() const { return usual.seconds_high <= 4 * usual.seconds_low; }
@@ -71,7 +85,8 @@ struct PredictedRanking {
 /// Fewer trials that worked say nothing.
 inline constexpr std::size_t kFewestToPredict = 8;
 
-/// The error is a sentence: nothing that was measured says anything of this space.
+/// The error is a sentence: nothing that was measured says anything of this space, and of machine or network nobody
+/// knows what they can do or take.
 [[nodiscard]] std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& store,
                                                                            const CampaignSpec& spec,
                                                                            const PredictionWishes& wishes);

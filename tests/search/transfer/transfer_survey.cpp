@@ -1,12 +1,14 @@
 /// What the measurements of other machines are worth: leave one out.
 ///
-///   nocturne-transfer-survey SPACE,SPACE,… …
+///   nocturne-transfer-survey [--tuned] [--first N] SPACE,SPACE,… …
 ///
 /// Each argument is a family: recorded spaces with the same parameters, each measured on another machine, separated by
-/// commas. Of each space in turn nothing is known but what 150 random configurations took on each of the others; the
-/// first choice is the one expected to be the fastest. Prints, for each and on average over ten draws: its share of the
-/// possible gain, (ln t0 - ln t) / (ln t0 - ln t*) with t0 the mean time of a configuration and t* the best; how often
-/// 90 % intervals of gains over a random configuration hold; and the share of effects that a machine has to itself.
+/// commas. Of each space in turn nothing is known but what 150 random configurations took on each of the others (with
+/// --tuned: what `auto` tried there, from nothing); the first choice is the one expected to gain most. Prints, for each
+/// and on average over ten draws (numbers N to N + 9; 1 without --first): its share of the possible gain, (ln t0 - ln
+/// t) / (ln t0 - ln t*) with t0 the mean time of a configuration and t* the best; the same of the fastest configuration
+/// that the other machines measured; how often 90 % intervals of gains over a random configuration hold, and how wide
+/// they are against the sd of true gains; and the share of effects that a machine has to itself.
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +25,7 @@
 
 #include "search/history/past_trials.hpp"
 #include "search/replay/load.hpp"
+#include "search/replay/replay.hpp"
 #include "search/transfer/shared_effects.hpp"
 #include "space/lattice.hpp"
 #include "space/random.hpp"
@@ -35,7 +38,8 @@ using search::transfer::Expectation;
 using search::transfer::Measurement;
 using search::transfer::Place;
 
-constexpr int kDraws = 10;
+constexpr std::uint64_t kDraws = 10;
+constexpr std::uint64_t kSeeds = 1'000'000;
 constexpr std::size_t kOfEach = 150;       // measurements of each other machine
 constexpr std::size_t kMostPoints = 2000;  // of the machine that is left out
 
@@ -51,6 +55,11 @@ std::vector<RecordedSpace> load_family(const std::string& names) {
   return std::move(*loaded);
 }
 
+struct Wishes {
+  bool tuned = false;       ///< the others were searched, not sampled
+  std::uint64_t first = 1;  ///< of the draws
+};
+
 /// Rows that are ok, in a random order.
 std::vector<std::size_t> shuffled_rows(const RecordedSpace& recorded, space::Random& random) {
   std::vector<std::size_t> rows;
@@ -60,88 +69,141 @@ std::vector<std::size_t> shuffled_rows(const RecordedSpace& recorded, space::Ran
   return rows;
 }
 
-struct Judged {
-  double gain = 0, covered = 0, own_share = 0;
-};
+/// What was measured of one of the others: rows of it.
+std::vector<std::size_t> measured_rows(const RecordedSpace& other, std::size_t count, const Wishes& wishes,
+                                       space::Random& random) {
+  if (!wishes.tuned) {
+    auto rows = shuffled_rows(other, random);
+    rows.resize(std::min(rows.size(), count));
+    return rows;
+  }
+  std::vector<std::size_t> rows;
+  for (const space::Trial& each : search::replay::earlier_campaign(other, count, random.below(kSeeds)).trials)
+    if (const auto place = other.find(each.configuration); place && each.outcome == space::Outcome::Ok)
+      rows.push_back(place->row);
+  return rows;
+}
 
-Judged leave_out(const std::vector<RecordedSpace>& family, std::size_t left_out, std::uint64_t seed) {
-  const RecordedSpace& target = family[left_out];
-  space::Lattice lattice(target.space());
-  space::Random random(seed);
+std::vector<Measurement> known_of_others(const std::vector<RecordedSpace>& family, std::size_t left_out,
+                                         const space::Lattice& lattice, const Wishes& wishes, space::Random& random) {
   std::vector<Measurement> known;
   const std::size_t of_each = std::min(kOfEach, search::transfer::SharedEffects::kMost / (family.size() - 1));
   for (std::size_t other = 0; other < family.size(); ++other) {
     if (other == left_out) continue;
-    std::size_t count = 0;
-    for (const std::size_t row : shuffled_rows(family[other], random)) {
-      if (count == of_each) break;
+    for (const std::size_t row : measured_rows(family[other], of_each, wishes, random)) {
       auto point = search::history::nearest_point(lattice, family[other].configuration(row));
       if (!point) continue;
       known.push_back(
           {{family[other].name(), "kernel"}, *std::move(point), std::log(family[other].rows().objectives[row])});
-      ++count;
     }
   }
-  const search::transfer::SharedEffects effects(lattice, std::move(known));
+  return known;
+}
+
+struct Judged {
+  double gain = 0, copied = 0, covered = 0, width = 0, own_share = 0;
+};
+
+/// The row of the fastest configuration that the others measured, and that the machine has, too.
+std::optional<std::size_t> fastest_of(std::vector<Measurement> known, const space::Lattice& lattice,
+                                      const RecordedSpace& target) {
+  std::ranges::stable_sort(known, {}, &Measurement::log_time);
+  for (const Measurement& each : known) {
+    const auto place = target.find(lattice.configuration(each.point));
+    if (place && target.rows().outcomes[place->row] == space::Outcome::Ok) return place->row;
+  }
+  return std::nullopt;
+}
+
+Judged leave_out(const std::vector<RecordedSpace>& family, std::size_t left_out, const Wishes& wishes,
+                 std::uint64_t seed) {
+  const RecordedSpace& target = family[left_out];
+  space::Lattice lattice(target.space());
+  space::Random random(seed);
+  const auto known = known_of_others(family, left_out, lattice, wishes, random);
+  const auto copied = fastest_of(known, lattice, target);
+  const search::transfer::SharedEffects effects(lattice, known);
 
   space::PointList points(lattice.width());
   std::vector<double> truths;
-  double mean = 0;
-  std::size_t rows = 0;
+  double mean = 0, spread = 0;
   for (const double each : target.ordered()) mean += each / static_cast<double>(target.ordered().size());
   for (const std::size_t row : shuffled_rows(target, random)) {
-    if (rows++ == kMostPoints) break;
+    if (truths.size() == kMostPoints) break;
     points.push_back(*lattice.point_of(target.configuration(row)));
     truths.push_back(std::log(target.rows().objectives[row]));
   }
   const auto expected = effects.expect({.machine = target.name(), .network = "kernel"}, points, points[0]);
-  const auto best = std::ranges::max_element(expected, {}, &Expectation::log_gain) - expected.begin();
+  const auto best = std::ranges::max_element(expected, {}, &Expectation::expected_gain) - expected.begin();
   Judged judged{.own_share = effects.own_share_of_machine()};
+  const auto count = static_cast<double>(truths.size() - 1);
   for (std::size_t i = 1; i < truths.size(); ++i) {
-    const bool inside = std::abs(truths[0] - truths[i] - expected[i].log_gain) <= 1.645 * expected[i].log_gain_sd;
-    judged.covered += (inside ? 1.0 : 0.0) / static_cast<double>(truths.size() - 1);
+    judged.covered += expected[i].gain_90.contains(truths[0] - truths[i]) ? 1 / count : 0;
+    judged.width += (expected[i].gain_90.upper - expected[i].gain_90.lower) / count;
+    spread += std::pow(truths[i] - std::accumulate(truths.begin(), truths.end(), 0.0) / (count + 1), 2) / count;
   }
-  const double possible = *std::ranges::min_element(truths);
-  judged.gain = (std::log(mean) - truths[static_cast<std::size_t>(best)]) / (std::log(mean) - possible);
+  judged.width /= std::sqrt(2 * spread);
+  const double possible = std::log(mean) - *std::ranges::min_element(truths);
+  judged.gain = (std::log(mean) - truths[static_cast<std::size_t>(best)]) / possible;
+  if (copied) judged.copied = (std::log(mean) - std::log(target.rows().objectives[*copied])) / possible;
   return judged;
 }
 
-void survey(const std::vector<std::string>& families) {
-  std::cout << "| nothing measured on | share of the possible gain | 90 % intervals hold | a machine's own share |\n"
-               "| --- | --- | --- | --- |\n";
-  double sum = 0;
-  int count = 0;
+void survey(const std::vector<std::string>& families, const Wishes& wishes) {
+  std::cout
+      << "| nothing measured on | share of the possible gain | of the others' fastest | 90 % intervals hold | their "
+         "width, in sd | a machine's own share |\n| --- | --- | --- | --- | --- | --- |\n";
+  Judged all;
+  double count = 0;
+  const auto print = [](const std::string& name, const Judged& judged) {
+    std::cout << fmt::format("| {} | {:.0f} % | {:.0f} % | {:.0f} % | {:.1f} | {:.0f} % |\n", name, 100 * judged.gain,
+                             100 * judged.copied, 100 * judged.covered, judged.width, 100 * judged.own_share)
+              << std::flush;
+  };
+  const auto add = [](Judged& sum, const Judged& each, double part) {
+    sum.gain += each.gain * part;
+    sum.copied += each.copied * part;
+    sum.covered += each.covered * part;
+    sum.width += each.width * part;
+    sum.own_share += each.own_share * part;
+  };
   for (const std::string& names : families) {
     const auto family = load_family(names);
     for (std::size_t left_out = 0; left_out < family.size(); ++left_out) {
       Judged mean;
-      for (int draw = 1; draw <= kDraws; ++draw) {
-        const Judged judged = leave_out(family, left_out, static_cast<std::uint64_t>(draw));
-        mean.gain += judged.gain / kDraws;
-        mean.covered += judged.covered / kDraws;
-        mean.own_share += judged.own_share / kDraws;
-      }
-      std::cout << fmt::format("| {} | {:.0f} % | {:.0f} % | {:.0f} % |\n", family[left_out].name(), 100 * mean.gain,
-                               100 * mean.covered, 100 * mean.own_share)
-                << std::flush;
-      sum += mean.gain;
+      for (std::uint64_t draw = 0; draw < kDraws; ++draw)
+        add(mean, leave_out(family, left_out, wishes, wishes.first + draw), 1.0 / kDraws);
+      print(family[left_out].name(), mean);
+      add(all, mean, 1);
       ++count;
     }
   }
-  std::cout << fmt::format("| mean | {:.0f} % | | |\n", 100 * sum / std::max(count, 1));
+  Judged mean;
+  add(mean, all, 1 / std::max(count, 1.0));
+  print("mean", mean);
 }
 
 }  // namespace
 }  // namespace nocturne::test
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> families(argv + 1, argv + argc);
-  if (families.empty()) {
-    std::cerr << "nocturne-transfer-survey SPACE,SPACE,… …\n";
-    return 2;
-  }
+  std::vector<std::string> families;
+  nocturne::test::Wishes wishes;
   try {
-    nocturne::test::survey(families);
+    for (int i = 1; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (word == "--tuned")
+        wishes.tuned = true;
+      else if (word == "--first" && i + 1 < argc)
+        wishes.first = std::stoull(argv[++i]);
+      else
+        families.push_back(word);
+    }
+    if (families.empty()) {
+      std::cerr << "nocturne-transfer-survey [--tuned] [--first N] SPACE,SPACE,… …\n";
+      return 2;
+    }
+    nocturne::test::survey(families, wishes);
   } catch (const std::exception& exception) {
     std::cerr << "nocturne-transfer-survey: " << exception.what() << '\n';
     return 1;

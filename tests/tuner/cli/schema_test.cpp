@@ -58,8 +58,8 @@ TEST_CASE("every document has a schema with a version, and nocturne schema lists
     CHECK_FALSE(deviations(named_document(name, {{"unheard_of", json::array()}})).empty());  // and it is a schema
   }
   CHECK(cli.nocturne({"schema", "--json"}) == ExitCode::Ok);
-  CHECK(cli.json().at("names").size() == document_names().size() + 4);
-  for (const char* input : {"campaign", "request", "registry"}) {
+  CHECK(cli.json().at("names").size() == document_names().size() + 5);
+  for (const char* input : {"campaign", "request", "registry", "machine-file"}) {
     CHECK_THAT(list, ContainsSubstring(input));
     REQUIRE(cli.nocturne({"schema", input}) == ExitCode::Ok);
     CHECK(cli.json().at("$schema") == "http://json-schema.org/draft-07/schema#");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/tuner/cli/cli_fixture.hpp"
+#include "tests/tuner/roofline/sample_peaks.hpp"
 
 using namespace nocturne;
 using Catch::Approx;
@@ -72,7 +73,7 @@ TEST_CASE("what was measured on the machine itself is known, with what it rests 
   CHECK(pairs.at("gain").get<double>() == Approx(1 / 0.6));
   CHECK(pairs.at("gain_low").get<double>() == Approx(1 / 0.65));
   CHECK(of(page.at("best"), "bf16", 1).at("evidence") == "trials");
-  CHECK(of(page.at("best"), "bf16", 2, 200).at("evidence") == "machine");
+  CHECK(of(page.at("best"), "f32", 1, 200).at("evidence") == "machine");
   CHECK(page.at("default").at("trial") == 0);
   CHECK(page.at("times_known") == true);
   CHECK(page.at("default").at("time_s").get<double>() == Approx(5).epsilon(0.25));  // 1 s, and an epoch of 4 s
@@ -95,6 +96,7 @@ TEST_CASE("on a machine where nothing was measured the others are evidence, and 
   auto slower = night_on("b", "y");
   slower.slowdown = 6;
   test::fill(cli, slower);
+  for (const char* host : {"c", "d", "e"}) test::fill(cli, night_on(host, host));
   REQUIRE(cli.nocturne({"predict", asked_file(cli), "--json"}) == ExitCode::Ok);
   const json page = cli.json();
   const json& best = of(page.at("best"), "bf16", 2);
@@ -113,4 +115,48 @@ TEST_CASE("who asks for a machine that nobody knows is told which there are", "[
   CHECK(cli.nocturne({"predict", asked_file(cli), "--machine", "node71"}) == ExitCode::NotFound);
   CHECK_THAT(cli.err(), ContainsSubstring("no campaign was measured on 'node71'"));
   CHECK_THAT(cli.err(), ContainsSubstring("node17"));
+}
+
+TEST_CASE("a machine that was only described is ranked by its peak figures, and what they do not decide is withheld",
+          "[predict]") {
+  test::CliFixture cli;
+  const auto described = cli.folder() / "big.json";
+  std::ofstream(described) << R"({"machine": "big", "cpus": 2, "peaks_gflops": {"f32": 100, "bf16": 1600},
+    "bandwidth_gb_s": 400})";
+  REQUIRE(cli.nocturne({"machine", "import", described.string()}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("big, described"));
+  cli.open().save_network("mnist_cnn", test::sample_network());
+  const auto file = asked_file(cli);
+  REQUIRE(cli.nocturne({"predict", file, "--machine", "big", "--json"}) == ExitCode::Ok);
+  const json page = cli.json();
+  const json& best = of(page.at("best"), "bf16", 2);
+  CHECK(best.at("evidence") == "roofline");
+  CHECK(best.at("gain").get<double>() > 5);
+  CHECK(best.at("gain_low").get<double>() < 0.5 * best.at("gain").get<double>());
+  CHECK(page.at("withheld").get<int>() > 0);  // another batch
+  CHECK(page.at("by_share") == true);
+  REQUIRE(cli.nocturne({"predict", file, "--machine", "big"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("roofline alone"));
+  CHECK_THAT(cli.out(), ContainsSubstring("Withheld: "));
+  CHECK(cli.nocturne({"machine", "import", file}) == ExitCode::Usage);  // a campaign is no machine
+  // Where the default is the fastest of what is no guess, nothing is listed.
+  std::ofstream(described) << R"({"machine": "big", "cpus": 2, "peaks_gflops": {"f32": 1600, "bf16": 100},
+    "bandwidth_gb_s": 400})";
+  REQUIRE(cli.nocturne({"machine", "import", described.string()}) == ExitCode::Ok);
+  REQUIRE(cli.nocturne({"predict", file, "--machine", "big"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Nothing that is no guess is expected to be faster"));
+  CHECK_THAT(cli.out(), !ContainsSubstring("roofline alone"));
+}
+
+TEST_CASE("a machine of the same processor is nearer than any other", "[predict]") {
+  test::CliFixture cli;
+  test::fill(cli, night_on("a", "x"));
+  test::fill(cli, night_on("b", "y"));
+  const auto described = cli.folder() / "like-a.json";
+  std::ofstream(described) << R"({"machine": "like-a", "cpu_model": "x", "cpus": 2, "peaks_gflops": {"f32": 100},
+    "bandwidth_gb_s": 400})";
+  REQUIRE(cli.nocturne({"machine", "import", described.string()}) == ExitCode::Ok);
+  REQUIRE(cli.nocturne({"predict", asked_file(cli), "--machine", "like-a", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("default").at("evidence") == "class");
+  CHECK(cli.json().at("by_share") == false);  // of the others nobody knows what they can do
 }

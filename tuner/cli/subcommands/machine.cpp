@@ -13,6 +13,7 @@
 #include "db/store.hpp"
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
+#include "space/file_contents.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
@@ -21,12 +22,17 @@
 #include "tuner/cli/output/table.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
+#include "tuner/roofline/described_machine.hpp"
 #include "tuner/roofline/machine_figures.hpp"
 
 namespace nocturne::cli {
 namespace {
 
+constexpr const char* kImport = "import";
+
 struct MachineOptions {
+  std::string action;  ///< empty, or kImport
+  std::string file;    ///< that describes a machine
   bool measure = false;
   double seconds = 20;  ///< for all measurements
   std::string disk;     ///< a folder on the disk to measure; empty: where runs are kept
@@ -86,8 +92,11 @@ ExitCode show_machine(const Context& context, const db::MachineFiguresRecord& re
   const auto figures =
       value_or_refuse(context, ExitCode::Database, tuner::MachineFigures::from_json(record.figures, record.fields));
   std::ostream& out = *context.out;
-  out << fmt::format("{}, measured {}\n\n", record.fields.value("cpu.model", "this machine"),
-                     time_text(record.measured_unix_ns));
+  const bool described = record.key == tuner::described_key(record.fields.value("system.host", ""));
+  out << fmt::format(
+      "{}, {} {}\n\n",
+      described ? record.fields.value("system.host", "") : record.fields.value("cpu.model", "this machine"),
+      described ? "described" : "measured", time_text(record.measured_unix_ns));
   Table table({{"what"},
                {"threads", Align::Right},
                {"best", Align::Right},
@@ -110,9 +119,34 @@ ExitCode measure_and_show(const MachineOptions& options, const Context& context,
   return show_machine(context, value_or_refuse(context, ExitCode::Unavailable, measured));
 }
 
+/// Keeps what a file says of a machine that is not here; replaces an earlier description of that name.
+ExitCode import_machine(const MachineOptions& options, Context& context) {
+  const auto text = space::read_file(options.file);
+  if (!text) return complain(context, ExitCode::Usage, fmt::format("{} cannot be read", options.file));
+  const auto record = tuner::read_described_machine(*text, options.file);
+  if (!record) {
+    *context.err << printable(tuner::to_text(record.error())) << '\n';
+    return ExitCode::Usage;
+  }
+  value_or_refuse(context, ExitCode::Usage, tuner::MachineFigures::from_json(record->figures, record->fields));
+  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
+  auto store = open_database(context, db::Mode::ReadWrite);
+  store.save_machine_figures(*record);
+  return show_machine(context, store.machine_figures(record->key).value_or(*record));
+}
+
 void setup(CLI::App& subcommand, MachineOptions& options) {
+  CLI::Option* action =
+      add_value(subcommand, "action", options.action, "ACTION", "import: keeps what FILE says of another machine")
+          ->check([](const std::string& word) {
+            return word == kImport ? "" : fmt::format("no action is called '{}'; there is: import", word);
+          });
+  CLI::Option* file = add_value(subcommand, "file", options.file, "FILE",
+                                "Peak figures of a machine that is not here ('nocturne schema machine-file')");
+  action->needs(file);
   CLI::Option* measure =
-      subcommand.add_flag("--measure", options.measure, "Measure it now, and keep that with the machine's fingerprint");
+      subcommand.add_flag("--measure", options.measure, "Measure it now, and keep that with the machine's fingerprint")
+          ->excludes(action);
   add_value(subcommand, "--seconds", options.seconds, "S",
             "Time for all measurements together, 0.01 to 600 (default: 20)", number_within(0.01, 600))
       ->needs(measure);
@@ -133,14 +167,20 @@ void setup(CLI::App& subcommand, MachineOptions& options) {
       "them, and the model of a campaign that begins afterwards uses them. 'tune' measures a new machine by itself\n"
       "before a campaign of more than half an hour. Another kernel, microcode or clock rate makes it a new machine.\n"
       "\n"
+      "A machine that is only described, by the figures of its data sheet, is one that 'nocturne predict --machine "
+      "NAME'\n"
+      "can be asked about.\n"
+      "\n"
       "Examples:\n"
       "  nocturne machine\n"
       "  nocturne machine --measure\n"
-      "  nocturne machine --measure --seconds 5 --disk /tmp --json\n");
+      "  nocturne machine --measure --seconds 5 --disk /tmp --json\n"
+      "  nocturne machine import examples/machines/epyc-9654.json\n");
 }
 
 /// NotFound where it was not measured yet; Unavailable where it cannot be.
 ExitCode run(const MachineOptions& options, Context& context) {
+  if (options.action == kImport) return import_machine(options, context);
   const tuner::Installation installation = tuner::find_installation();
   const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
   if (options.measure) return measure_and_show(options, context, machine);

@@ -26,6 +26,8 @@
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
 #include "tuner/predict/prediction.hpp"
+#include "tuner/roofline/described_machine.hpp"
+#include "tuner/roofline/machine_figures.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -50,20 +52,34 @@ struct PredictionPage {
   std::string settle;  ///< a command
 };
 
-/// The key of a machine by its host, of those that campaigns were measured on. Throws Refusal.
-std::string key_of_machine(const Context& context, const db::Store& store, const std::string& name) {
+/// What is asked about a machine.
+tuner::PredictionWishes wishes_of(const db::Store& store, const space::Fingerprint& fingerprint) {
+  return {.machine_key = fingerprint.key(),
+          .machine_class = tuner::machine_class(fingerprint),
+          .figures = store.machine_figures(tuner::figures_key(fingerprint))};
+}
+
+/// The machine by its host, of those that campaigns were measured on, or of that name, of those that were described.
+/// Throws Refusal.
+tuner::PredictionWishes wishes_of(const Context& context, const db::Store& store, const std::string& name) {
   std::vector<std::string> hosts;
   for (const db::CampaignSummary& each : store.list_campaigns()) {
     if (each.fingerprint.empty()) continue;
     const auto fingerprint = space::Fingerprint::from_json(store.load_fingerprint(each.fingerprint).fields);
     const auto* host = fingerprint ? fingerprint->find("system.host") : nullptr;
     const std::string& known = host != nullptr ? host->value : each.name;
-    if (known == name) return fingerprint ? fingerprint->key() : each.fingerprint;
+    if (known == name)
+      return fingerprint ? wishes_of(store, *fingerprint) : tuner::PredictionWishes{.machine_key = each.fingerprint};
     if (std::ranges::find(hosts, known) == hosts.end()) hosts.push_back(known);
   }
-  refuse(context, ExitCode::NotFound,
-         fmt::format("no campaign was measured on '{}'{}; there are: this{}{}", name, space::did_you_mean(name, hosts),
-                     hosts.empty() ? "" : ", ", fmt::join(hosts, ", ")));
+  if (auto described = store.machine_figures(tuner::described_key(name)))
+    return {.machine_key = described->key,
+            .machine_class = tuner::machine_class(described->fields),
+            .figures = std::move(described)};
+  refuse(
+      context, ExitCode::NotFound,
+      fmt::format("no campaign was measured on '{}', and no machine of that name was described{}; there are: this{}{}",
+                  name, space::did_you_mean(name, hosts), hosts.empty() ? "" : ", ", fmt::join(hosts, ", ")));
 }
 
 std::string gain_text(const tuner::PredictedConfiguration& predicted) {
@@ -78,14 +94,24 @@ std::string evidence_text(const tuner::PredictedConfiguration& predicted) {
       return fmt::format("trial {} here", *predicted.trial);
     case tuner::PredictionBasis::Machine:
       return "other trials here";
+    case tuner::PredictionBasis::Class:
+      return "a machine of this class";
+    case tuner::PredictionBasis::Roofline:
+      return "roofline alone";
     case tuner::PredictionBasis::Workload:
       break;
   }
   return "elsewhere";
 }
 
+bool may_be_faster(const tuner::PredictedConfiguration& predicted) {
+  return predicted.gain > 1;
+}
+
 /// The command that would turn the first line into a measurement.
 std::string settling_command(const tuner::PredictedRanking& ranking, const std::string& file) {
+  if (ranking.best.empty() || !may_be_faster(ranking.best.front()))
+    return tuner::command_text("tune", tuner::file_word(file));
   const auto& first = ranking.best.front();
   if (first.basis == tuner::PredictionBasis::Trials)
     return tuner::command_text(
@@ -101,6 +127,10 @@ void print_sources(const PredictionPage& page, const Context& context) {
     trials += each.trials;
     machines.insert(each.machine);
   }
+  if (page.ranking.sources.empty()) {
+    *context.out << "Nothing was measured anywhere: operations, bytes and the machine's peak figures say it.\n";
+    return;
+  }
   *context.out << fmt::format("From {} trials: {} campaign{} of this machine and workload, {} of others.\n", trials,
                               here, here == 1 ? "" : "s", elsewhere);
   if (machines.size() < 2) return;
@@ -108,10 +138,9 @@ void print_sources(const PredictionPage& page, const Context& context) {
                               100 * page.ranking.own_share, machines.size());
 }
 
-void print_prediction(const PredictionPage& page, const Context& context) {
+/// Without those that are expected to be slower than the default: nobody asks for them.
+void print_ranking(const PredictionPage& page, const Context& context) {
   const tuner::PredictedRanking& ranking = page.ranking;
-  std::ostream& out = *context.out;
-  out << fmt::format("{} on {}: to be expected, not measured\n\n", page.spec.name, page.machine);
   tuner::DefaultSettings defaults(page.spec.document, {});
   defaults.know(page.spec.space.default_configuration());
   std::vector<Column> columns = {{"times as fast as the default (90 %)"}};
@@ -120,6 +149,7 @@ void print_prediction(const PredictionPage& page, const Context& context) {
   columns.push_back({"settings", Align::Left, Fit::Wraps});
   Table table(std::move(columns));
   for (const tuner::PredictedConfiguration& each : ranking.best) {
+    if (!may_be_faster(each)) continue;
     std::vector<Cell> cells = {Cell(gain_text(each), each.is_faster() ? Style::Strong : Style::Plain)};
     if (ranking.knows_times()) cells.emplace_back(seconds_text(each.seconds));
     cells.emplace_back(evidence_text(each));
@@ -127,13 +157,30 @@ void print_prediction(const PredictionPage& page, const Context& context) {
     table.add(std::move(cells));
   }
   table.print(context);
-  out << '\n';
+  *context.out << '\n';
+}
+
+void print_prediction(const PredictionPage& page, const Context& context) {
+  const tuner::PredictedRanking& ranking = page.ranking;
+  std::ostream& out = *context.out;
+  out << fmt::format("{} on {}: to be expected, not measured\n\n", page.spec.name, page.machine);
+  const bool hope = std::ranges::any_of(ranking.best, may_be_faster);
+  if (hope)
+    print_ranking(page, context);
+  else
+    out << "Nothing that is no guess is expected to be faster than the default.\n";
   if (ranking.knows_times())
     out << fmt::format("The default would take {} ({} to {}).\n", seconds_text(ranking.usual.seconds),
                        seconds_text(ranking.usual.seconds_low), seconds_text(ranking.usual.seconds_high));
   else
     out << "How long it takes here is not known to within a factor of two: only gains are.\n";
-  if (std::ranges::none_of(ranking.best, &tuner::PredictedConfiguration::is_faster))
+  if (ranking.withheld > 0) {
+    out << fmt::format(
+        "Withheld: {} of {} configurations. What they gain here would be a guess: it could cost more "
+        "than is expected of it.\n",
+        ranking.withheld, ranking.candidates - 1);
+  }
+  if (hope && std::ranges::none_of(ranking.best, &tuner::PredictedConfiguration::is_faster))
     out << "None of these is known to be faster than the default: a guess, and no advice.\n";
   print_sources(page, context);
   if (!ranking.all_candidates)
@@ -166,6 +213,8 @@ json prediction_json(const PredictionPage& page) {
           {"best", json_list(ranking.best, predicted_json)},
           {"times_known", ranking.knows_times()},
           {"own_share", ranking.own_share},
+          {"by_share", ranking.by_share},
+          {"withheld", ranking.withheld},
           {"candidates", ranking.candidates},
           {"all_candidates", ranking.all_candidates},
           {"sources", json_list(ranking.sources, source)},
@@ -175,7 +224,7 @@ json prediction_json(const PredictionPage& page) {
 void setup(CLI::App& subcommand, PredictOptions& options) {
   add_value(subcommand, "file", options.file, "FILE", "The campaign file")->required();
   add_value(subcommand, "--machine", options.machine, "HOST",
-            "Of another machine that campaigns were measured on (default: this)");
+            "Of another machine that campaigns were measured on, or that was described (default: this)");
   subcommand.add_option("--epochs", options.epochs, "For so many epochs (default: the campaign's own)")
       ->type_name("N")
       ->check(positive_number());
@@ -184,13 +233,15 @@ void setup(CLI::App& subcommand, PredictOptions& options) {
       "Measures nothing. All campaigns of the database that share parameters with FILE, of whatever machine and\n"
       "workload ('nocturne import' brings those of other machines), are explained together by one linear model:\n"
       "effects that all have, and by how much a machine and a workload deviate. What was measured on the machine\n"
-      "itself weighs most. Gains are against the default, with 90 % intervals (of pairs: as they were judged);\n"
-      "nothing that is predicted can be exported as proven.\n"
+      "itself weighs most. Gains are against the default, with 90 % intervals (of pairs: as they were judged). What\n"
+      "could cost more than is expected of it is a guess, and withheld; nothing that is predicted can be exported as\n"
+      "proven.\n"
       "\n"
       "Examples:\n"
       "  nocturne predict examples/mnist.json\n"
       "  nocturne predict examples/mnist.json --epochs 90 --count 3\n"
-      "  nocturne predict examples/mnist.json --machine node17 --json");
+      "  nocturne predict examples/mnist.json --machine node17 --json\n"
+      "  nocturne predict examples/mnist.json --machine epyc-9654     as 'nocturne machine import' described it");
 }
 
 /// NotFound where nothing that was measured says anything of the space.
@@ -205,14 +256,12 @@ ExitCode run(const PredictOptions& options, Context& context) {
     return complain(context, ExitCode::Usage, "epochs to an accuracy are measured, not predicted: ask for 'time'");
   const auto store = open_database(context);
   const bool here = options.machine == kThisMachine;
-  const std::string key =
-      here ? measure::fingerprint_of(machine).key() : key_of_machine(context, store, options.machine);
-  const auto ranking = value_or_refuse(
-      context, ExitCode::NotFound,
-      tuner::predict_ranking(
-          store, *spec,
-          {.machine_key = key, .epochs = options.epochs, .count = static_cast<std::size_t>(options.count)}));
-  if (ranking.best.empty()) return complain(context, ExitCode::NotFound, "the space holds the default alone");
+  tuner::PredictionWishes wishes =
+      here ? wishes_of(store, measure::fingerprint_of(machine)) : wishes_of(context, store, options.machine);
+  wishes.epochs = options.epochs;
+  wishes.count = static_cast<std::size_t>(options.count);
+  const auto ranking = value_or_refuse(context, ExitCode::NotFound, tuner::predict_ranking(store, *spec, wishes));
+  if (ranking.candidates < 2) return complain(context, ExitCode::NotFound, "the space holds the default alone");
   const PredictionPage page{*spec, ranking, here ? "this machine" : options.machine,
                             settling_command(ranking, options.file)};
   if (context.json)

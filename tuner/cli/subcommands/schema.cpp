@@ -18,6 +18,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/schema/campaign_schema.hpp"
+#include "tuner/schema/machine_schema.hpp"
 #include "tuner/schema/registry_schema.hpp"
 #include "tuner/schema/request_schema.hpp"
 
@@ -38,7 +39,8 @@ constexpr std::array kInputs = {
     InputSchema{"campaign", "campaign files", tuner::campaign_schema},
     InputSchema{"space-file", "what 'nocturne ask --space' reads", tuner::space_file_schema},
     InputSchema{"request", "what 'nocturne request' reads", tuner::request_schema},
-    InputSchema{"registry", "files of infrastructures, fragments and images", tuner::registry_schema}};
+    InputSchema{"registry", "files of infrastructures, fragments and images", tuner::registry_schema},
+    InputSchema{"machine-file", "what 'nocturne machine import' reads", tuner::machine_schema}};
 
 std::vector<DocumentName> all_names() {
   auto names = document_names();
@@ -76,7 +78,7 @@ ExitCode check_document(const Context& context, const std::string& file) {
 void setup(CLI::App& subcommand, SchemaOptions& options) {
   auto* name = subcommand.add_option(
       "name", options.name,
-      "Name of a document, 'campaign', 'space-file', 'request' or 'registry' (default: list them)");
+      "Name of a document, 'campaign', 'space-file', 'request', 'registry' or 'machine-file' (default: list them)");
   name->type_name("NAME");
   add_value(subcommand, "--check", options.check, "FILE",
             "Say where the document in this file deviates from the schema it names")
