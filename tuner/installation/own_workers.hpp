@@ -31,10 +31,14 @@ struct WorkerRecipe {
 /// program. Empty: it is not there.
 [[nodiscard]] std::filesystem::path find_shipped(const WorkerRecipe& worker);
 
+/// Whether our worker for the CPU is there without being built (NOCTURNE_ONEDNN_PROGRAM, or beside this program): as it
+/// came along, it trains where there is no compiler.
+[[nodiscard]] bool came_along();
+
 /// Whether the system shows an NVIDIA GPU below `root`: the driver's devices, or a GPU handed into a container.
 [[nodiscard]] bool sees_gpu(const std::filesystem::path& root = "/");
 
-/// Why this machine cannot have it, a sentence; empty: nothing is known against it, or it is none of this kind.
-[[nodiscard]] std::string shipped_obstacle(const WorkerRecipe& worker);
+/// Why this machine cannot have it, a sentence; empty: nothing is known against it.
+[[nodiscard]] std::string worker_obstacle(const WorkerRecipe& worker);
 
 }  // namespace nocturne::tuner
