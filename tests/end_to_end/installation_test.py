@@ -63,6 +63,8 @@ class Installed(unittest.TestCase):
                       "fast_math=false", done.stderr)
         self.assertLess(done.stderr.index("these parameters stay at"), done.stderr.index("trial    0"))
         self.assertNotIn("build_failed", done.stdout + done.stderr)
+        profile = self.nocturne("export", "mnist", "--force", "--format", "json", "--output", "-", path=str(tools))
+        self.assertIn('"program": "%s"' % (self.prefix / "bin/nocturne-onednn"), profile.stdout, profile.stderr)
         doctor = self.nocturne("doctor", path=str(tools))
         self.assertIn("how it is built (compiler, optimisation, march, lto, fast_math) cannot vary", doctor.stdout)
         self.assertIn("can run campaigns", doctor.stdout)

@@ -108,6 +108,8 @@ Diagnosis check_compilers(const measure::MachineFacts& facts, bool came_along) {
 }
 
 Diagnosis check_headers(const measure::MachineFacts& facts, bool came_along) {
+  if (facts.compilers.empty())
+    return {.subject = "headers", .health = Health::Note, .found = "not looked for, as there is no compiler"};
   if (facts.missing_headers.empty()) return {.subject = "headers", .found = "all that the worker onednn is built with"};
   std::vector<std::string> names;
   Diagnosis finding{.subject = "headers", .health = came_along ? Health::Optional : Health::Bad};

@@ -54,8 +54,8 @@ bool sees_gpu(const fs::path& root) {
   return false;
 }
 
-bool came_along() {
-  return !measure::find_own_program("nocturne-onednn", "NOCTURNE_ONEDNN_PROGRAM").empty();
+fs::path program_that_came_along() {
+  return measure::find_own_program("nocturne-onednn", "NOCTURNE_ONEDNN_PROGRAM");
 }
 
 std::string worker_obstacle(const WorkerRecipe& worker) {

@@ -31,9 +31,12 @@ struct WorkerRecipe {
 /// program. Empty: it is not there.
 [[nodiscard]] std::filesystem::path find_shipped(const WorkerRecipe& worker);
 
-/// Whether our worker for the CPU is there without being built (NOCTURNE_ONEDNN_PROGRAM, or beside this program): as it
-/// came along, it trains where there is no compiler.
-[[nodiscard]] bool came_along();
+/// Our worker for the CPU as it came along (NOCTURNE_ONEDNN_PROGRAM, or beside this program): it trains where there is
+/// no compiler. Empty: it is not there.
+[[nodiscard]] std::filesystem::path program_that_came_along();
+[[nodiscard]] inline bool came_along() {
+  return !program_that_came_along().empty();
+}
 
 /// Whether the system shows an NVIDIA GPU below `root`: the driver's devices, or a GPU handed into a container.
 [[nodiscard]] bool sees_gpu(const std::filesystem::path& root = "/");

@@ -80,6 +80,8 @@ TEST_CASE("without a compiler campaigns run with the worker that came along, and
   CHECK(tuner::can_measure(findings));
   CHECK_THAT(findings[0].meaning, ContainsSubstring("came along") && ContainsSubstring("march"));
   CHECK(tuner::install_line(findings) == "apt-get install g++");
+  CHECK(check_headers(facts, true).health == Health::Note);
+  facts.compilers = {{"g++", "/usr/bin/g++", ""}};
   facts.missing_headers = {{"zlib.h", "zlib1g-dev"}};
   CHECK(check_headers(facts, true).health == Health::Optional);
   CHECK(check_headers(facts, true).found == "missing: zlib.h");
