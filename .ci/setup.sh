@@ -12,7 +12,7 @@ readonly exit_failed=1 exit_usage=2 exit_packages=5
 readonly packages_to_build=(
   g++:g++ cmake:cmake ninja-build:ninja git:git python3:python3 ca-certificates util-linux:taskset
   libeigen3-dev libnlopt-cxx-dev libsqlitecpp-dev libsqlite3-dev libcli11-dev libfmt-dev libboost-dev libssl-dev zlib1g-dev
-  libjpeg62-turbo-dev libre2-dev)
+  libjpeg62-turbo-dev libre2-dev libhwloc-dev)
 # What the example campaign tries beside the defaults: a second compiler (66 MB, seconds), two allocators, and a framework in an
 # environment of its own.
 readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4 python3-venv)

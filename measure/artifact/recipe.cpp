@@ -194,6 +194,17 @@ std::vector<std::string> compile_arguments(const BuildFlags& flags) {
   return arguments;
 }
 
+std::optional<space::Value> shipped_value(std::string_view parameter) {
+  const BuildFlags shipped;
+  if (parameter == "compiler") return shipped.compiler;
+  if (parameter == "optimisation") return shipped.optimisation;
+  if (parameter == "march") return std::string("x86-64");  // which compilers take by themselves there
+  if (parameter == "lto") return shipped.lto;
+  if (parameter == "fast_math") return shipped.fast_math;
+  if (parameter == "extra_flags") return shipped.extra_flags;
+  return std::nullopt;
+}
+
 std::string to_text(const BuildFlags& flags) {
   std::string text = flags.compiler;
   for (const std::string& argument : compile_arguments(flags)) text += ' ' + argument;

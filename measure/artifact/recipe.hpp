@@ -4,6 +4,7 @@
 
 #include <expected>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,9 @@ struct BuildParameter {
 
 /// Reads the parameters of this table from a configuration; others are passed over. The error is a sentence.
 [[nodiscard]] std::expected<BuildFlags, std::string> build_flags(const space::Configuration& configuration);
+
+/// The value of a build parameter with which the programs that come along are built; empty: no such parameter.
+[[nodiscard]] std::optional<space::Value> shipped_value(std::string_view parameter);
 
 /// "g++ -O3 -march=x86-64-v4 -flto"
 [[nodiscard]] std::string to_text(const BuildFlags& flags);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "measure/container/image_recipe.hpp"
+#include "measure/supervisor/memory_policy.hpp"
 
 namespace nocturne::measure {
 
@@ -53,6 +54,7 @@ struct ContainerOrder {
   std::vector<ContainerMount> mounts;
   std::map<std::string, std::string> variables;  ///< set for the worker
   std::vector<int> cpus;                         ///< empty: all
+  MemoryPolicy memory{};                         ///< of the caller, who hands it down; not to an engine's containers
   std::filesystem::path folder;                  ///< working directory
   std::int64_t memory_limit_bytes = 0;           ///< 0: none
   bool gpu = false;

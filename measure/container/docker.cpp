@@ -33,6 +33,8 @@ class Docker final : public ContainerRuntime {
                                                                      const ContainerOrder& order) const override {
     if (auto problem = problem_of(order, ",\"")) return std::unexpected(std::move(*problem));
     if (image.reference.empty()) return std::unexpected("docker needs the image in its engine's storage");
+    if (order.memory.is_set() && order.memory.mode != "local")
+      return std::unexpected("memory_policy does not reach a container that docker's engine starts: local alone");
     ContainerCommand command;
     command.apart = true;
     command.clean_up = remove_command(container_name(order.run_id));

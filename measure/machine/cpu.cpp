@@ -1,19 +1,17 @@
-// The processor: /proc/cpuinfo and /sys/devices/system/{cpu,node}.
+// The processor: what /proc/cpuinfo says of its make, and hwloc of its parts.
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 #include "measure/machine/parts.hpp"
 #include "space/file_contents.hpp"
-#include "space/folder_entries.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -37,24 +35,6 @@ int to_number(std::string_view text, int otherwise) {
   int value = otherwise;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-/// "cpu12" → 12; empty for other names.
-std::optional<int> number_of_entry(const std::string& name, std::string_view stem) {
-  if (!name.starts_with(stem) || name.size() == stem.size()) return std::nullopt;
-  int value = 0;
-  const char* end = name.data() + name.size();
-  const auto [stopped, error] = std::from_chars(name.data() + stem.size(), end, value);
-  return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
-}
-
-std::vector<fs::path> numbered_entries(const fs::path& folder, std::string_view stem) {
-  std::map<int, fs::path> found;
-  for (const fs::directory_entry& entry : space::entries_of(folder))
-    if (const auto number = number_of_entry(entry.path().filename(), stem)) found[*number] = entry.path();
-  std::vector<fs::path> result;
-  for (auto& [number, path] : found) result.push_back(std::move(path));
-  return result;
 }
 
 /// The blocks of /proc/cpuinfo, one a logical CPU.
@@ -118,14 +98,6 @@ std::vector<int> parse_cpu_list(std::string_view text) {
   return cpus;
 }
 
-std::int64_t parse_cache_size(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return 0;
-  const char unit = end < text.data() + text.size() ? *end : ' ';
-  return unit == 'K' ? value << 10 : unit == 'M' ? value << 20 : unit == 'G' ? value << 30 : value;
-}
-
 void read_processor(const fs::path& root, MachineFacts& facts) {
   const auto blocks = cpuinfo_blocks(root);
   if (blocks.empty()) return;
@@ -138,36 +110,21 @@ void read_processor(const fs::path& root, MachineFacts& facts) {
   facts.isa = computing_flags(value_of(first, "flags") + ' ' + value_of(first, "Features"));
   if (facts.cpu_model.empty() && first.contains("CPU part"))  // 64-bit ARM has numbers for names
     facts.cpu_model = "ARM implementer " + value_of(first, "CPU implementer") + " part " + value_of(first, "CPU part");
-  facts.threads = static_cast<int>(blocks.size());
-  std::set<std::string> sockets;
-  std::set<std::pair<std::string, std::string>> cores;
-  for (const auto& block : blocks) {
-    const std::string socket = value_of(block, "physical id");
-    const std::string core = value_of(block, "core id");
-    sockets.insert(socket);
-    cores.insert({socket, core.empty() ? "processor " + value_of(block, "processor") : core});
-  }
-  facts.sockets = static_cast<int>(sockets.size());
-  facts.cores = static_cast<int>(cores.size());
 }
 
-void read_caches(const fs::path& root, MachineFacts& facts) {
-  std::map<std::tuple<int, std::string, std::int64_t>, std::set<std::string>> sharers;
-  for (const fs::path& cpu : numbered_entries(root / "sys/devices/system/cpu", "cpu")) {
-    for (const fs::path& index : numbered_entries(cpu / "cache", "index")) {
-      const std::int64_t bytes = parse_cache_size(first_line(index / "size"));
-      if (bytes == 0) continue;
-      sharers[{to_number(first_line(index / "level"), 0), first_line(index / "type"), bytes}].insert(
-          first_line(index / "shared_cpu_list"));
-    }
-  }
-  for (const auto& [kind, lists] : sharers) {
-    facts.caches.push_back({.level = std::get<0>(kind),
-                            .type = std::get<1>(kind),
-                            .bytes = std::get<2>(kind),
-                            .count = static_cast<int>(lists.size())});
-  }
-  facts.numa_nodes = static_cast<int>(numbered_entries(root / "sys/devices/system/node", "node").size());
+void read_places(const MachineRoots& roots, MachineFacts& facts) {
+  if (roots.topology.is_this_machine() && roots.root != "/") return;
+  const Topology topology = read_topology(roots.topology);
+  const std::vector<int> kinds = cores_by_kind(topology.cpus);
+  const std::vector<int> allowed = cores_by_kind(places_of(topology, facts.allowed_cpus));
+  facts.sockets = topology.packages;
+  facts.cores = topology.cores;
+  facts.threads = static_cast<int>(topology.cpus.size());
+  facts.caches = topology.caches;
+  facts.numa_nodes = topology.nodes;
+  if (kinds.size() > 1) facts.cores_by_kind = kinds;
+  facts.allowed_cores = std::accumulate(allowed.begin(), allowed.end(), 0);
+  facts.allowed_fast_cores = allowed.empty() ? 0 : allowed.front();
 }
 
 }  // namespace nocturne::measure

@@ -30,6 +30,12 @@ std::string caches_text(const MachineFacts& facts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// The kinds of core are named where there are several, so that other machines keep the text they had.
+std::string topology_text(const MachineFacts& facts) {
+  return fmt::format("{} sockets, {} cores{}, {} threads", facts.sockets, facts.cores,
+                     facts.cores_by_kind.empty() ? "" : " (" + kinds_text(facts.cores_by_kind) + ")", facts.threads);
+}
+
 std::string compilers_text(const MachineFacts& facts) {
   std::vector<std::string> parts;
   for (const Compiler& compiler : facts.compilers) parts.push_back(compiler.name + ": " + compiler.version);
@@ -53,10 +59,7 @@ constexpr std::array kFields = {
     FieldRule{"cpu.microcode", Match::Verify, kCheap, [](const MachineFacts& f) { return f.microcode; }},
     FieldRule{"cpu.isa", Match::Must, kCheap,
               [](const MachineFacts& f) { return fmt::format("{}", fmt::join(f.isa, " ")); }},
-    FieldRule{"cpu.topology", Match::Must, kCheap,
-              [](const MachineFacts& f) {
-                return fmt::format("{} sockets, {} cores, {} threads", f.sockets, f.cores, f.threads);
-              }},
+    FieldRule{"cpu.topology", Match::Must, kCheap, topology_text},
     FieldRule{"cpu.allowed", Match::Must, kCheap,
               [](const MachineFacts& f) { return fmt::format("{}", fmt::join(f.allowed_cpus, ",")); }},
     FieldRule{"cpu.quota", Match::Must, kCheap,
@@ -104,6 +107,15 @@ std::int64_t largest_cache(const MachineFacts& facts, int level) {
 
 }  // namespace
 
+std::string kinds_text(const std::vector<int>& cores_by_kind) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < cores_by_kind.size(); ++i) {
+    const bool last = i + 1 == cores_by_kind.size();
+    parts.push_back(fmt::format("{} {}", cores_by_kind[i], i == 0 ? "fast" : i > 1 && last ? "slowest" : "slower"));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 space::Fingerprint fingerprint_of(const MachineFacts& facts) {
   space::Fingerprint fingerprint;
   for (const FieldRule& rule : kFields) set_field(fingerprint, rule, facts);
@@ -122,12 +134,14 @@ space::Facts facts_of(const MachineFacts& facts) {
   for (const Compiler& compiler : facts.compilers) compilers.push_back(compiler.name);
   space::Facts result;
   result.set("machine.cores", std::int64_t{facts.usable_cores()});
+  result.set("machine.fast_cores", std::int64_t{facts.usable_fast_cores()});
   result.set("machine.threads", std::int64_t{facts.usable_threads()});
   result.set("machine.sockets", std::int64_t{facts.sockets});
   result.set("machine.numa_nodes", std::int64_t{facts.numa_nodes});
   result.set("machine.memory_bytes", facts.usable_memory_bytes());
   result.set("machine.isa", facts.isa);
   result.set("machine.compilers", std::move(compilers));
+  result.set("machine.can_build", facts.can_build());
   result.set("machine.allocators", facts.allocators);
   result.set("machine.cpu_model", facts.cpu_model);
   result.set("machine.l2_bytes", largest_cache(facts, 2));

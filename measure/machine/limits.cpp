@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <sstream>
 
 #include "measure/machine/parts.hpp"
@@ -88,24 +87,8 @@ std::optional<std::int64_t> memory_limit(const fs::path& root) {
 
 }  // namespace
 
-namespace {
-
-/// Distinct physical cores among these CPUs; a CPU whose siblings cannot be read counts as a core.
-int count_cores(const fs::path& root, const std::vector<int>& cpus) {
-  std::set<std::string> cores;
-  for (const int cpu : cpus) {
-    const std::string name = "cpu" + std::to_string(cpu);
-    const std::string siblings = first_line(root / "sys/devices/system/cpu" / name / "topology/thread_siblings_list");
-    cores.insert(siblings.empty() ? name : siblings);
-  }
-  return static_cast<int>(cores.size());
-}
-
-}  // namespace
-
 void read_limits(const fs::path& root, MachineFacts& facts) {
   facts.allowed_cpus = parse_cpu_list(field(whole_text(root / "proc/self/status"), "Cpus_allowed_list"));
-  facts.allowed_cores = count_cores(root, facts.allowed_cpus);
   facts.cpu_quota = cpu_quota(root);
   facts.memory_bytes = number(field(whole_text(root / "proc/meminfo"), "MemTotal")).value_or(0) * 1024;  // kB there
   facts.memory_limit_bytes = memory_limit(root);

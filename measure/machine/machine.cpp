@@ -61,6 +61,10 @@ int MachineFacts::usable_cores() const {
   return cut_by_quota(allowed_cores > 0 ? allowed_cores : cores, cpu_quota);
 }
 
+int MachineFacts::usable_fast_cores() const {
+  return std::min(usable_cores(), allowed_fast_cores > 0 ? allowed_fast_cores : usable_cores());
+}
+
 int MachineFacts::usable_threads() const {
   return cut_by_quota(allowed_cpus.empty() ? threads : static_cast<int>(allowed_cpus.size()), cpu_quota);
 }
@@ -73,6 +77,7 @@ MachineFacts probe_machine_cheaply(const MachineRoots& roots) {
   MachineFacts facts;
   read_processor(roots.root, facts);
   read_limits(roots.root, facts);
+  read_places(roots, facts);
   read_system(roots.root, facts);
   read_accelerators(roots.root, facts);
   return facts;
@@ -80,7 +85,6 @@ MachineFacts probe_machine_cheaply(const MachineRoots& roots) {
 
 MachineFacts probe_machine(const MachineRoots& roots) {
   MachineFacts facts = probe_machine_cheaply(roots);
-  read_caches(roots.root, facts);
   read_software(roots, facts);
   return facts;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What this machine is: read from /proc, /sys, the compilers and the loader. Reads only; never fails: what cannot be
-/// read is empty.
+/// What this machine is: read from /proc, /sys, hwloc, the compilers and the loader. Reads only; never fails: what
+/// cannot be read is empty.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,21 +10,22 @@
 #include <string>
 #include <vector>
 
-namespace nocturne::measure {
+#include "measure/topology/topology.hpp"
 
-struct Cache {
-  int level = 0;
-  std::string type;  ///< Data, Instruction, Unified
-  std::int64_t bytes = 0;
-  int count = 0;  ///< how many of these the machine has
-  friend bool operator==(const Cache&, const Cache&) = default;
-};
+namespace nocturne::measure {
 
 struct Compiler {
   std::string name;  ///< as found on PATH: g++, clang++-19
   std::string path;
   std::string version;  ///< first line of --version
   friend bool operator==(const Compiler&, const Compiler&) = default;
+};
+
+/// A header that our worker for the CPU is built with.
+struct MissingHeader {
+  std::string name;     ///< as it is included
+  std::string package;  ///< of Debian
+  friend bool operator==(const MissingHeader&, const MissingHeader&) = default;
 };
 
 struct MachineFacts {
@@ -34,8 +35,11 @@ struct MachineFacts {
   std::string microcode;
   std::vector<std::string> isa;  ///< sorted: avx2, avx512_bf16, avx512f, amx_bf16, …; the kernel's names
   int sockets = 0, cores = 0, threads = 0;
+  /// Where there are several: cores of each kind, fastest first, {8, 16} of a machine with 8 performance cores.
+  std::vector<int> cores_by_kind;
   std::vector<int> allowed_cpus;    ///< affinity of this process
   int allowed_cores = 0;            ///< physical cores among them
+  int allowed_fast_cores = 0;       ///< those of the fastest kind among these
   std::optional<double> cpu_quota;  ///< CPUs the cgroup grants, 1.5 say
   std::vector<Cache> caches;
   int numa_nodes = 0;
@@ -48,7 +52,8 @@ struct MachineFacts {
   // Software
   std::string kernel, libc, hypervisor, container, onednn, libgomp;  ///< hypervisor, container: empty where none
   std::vector<Compiler> compilers;
-  std::vector<std::string> allocators;  ///< usable values of the parameter `allocator`
+  std::vector<MissingHeader> missing_headers;  ///< that the first compiler does not find
+  std::vector<std::string> allocators;         ///< usable values of the parameter `allocator`
   // Accelerators
   std::vector<std::string> gpus;
   std::string gpu_driver;
@@ -56,6 +61,10 @@ struct MachineFacts {
 
   /// Physical cores that work may really use: allowed, cut by the quota, at least 1.
   [[nodiscard]] int usable_cores() const;
+  /// Those of the fastest kind: all of them where cores are alike.
+  [[nodiscard]] int usable_fast_cores() const;
+  /// A compiler, and all that it needs for our worker for the CPU.
+  [[nodiscard]] bool can_build() const { return !compilers.empty() && missing_headers.empty() && !onednn.empty(); }
   /// Logical CPUs that work may really use.
   [[nodiscard]] int usable_threads() const;
   /// Memory that work may really use.
@@ -66,13 +75,15 @@ struct MachineFacts {
 struct MachineRoots {
   std::filesystem::path root = "/";     ///< folder that holds proc/, sys/, etc/
   std::filesystem::path onednn_prefix;  ///< prefix of the oneDNN that workers are built with; empty: the system's
+  std::filesystem::path json_prefix{};  ///< likewise of nlohmann-json
   bool probe_programs = true;           ///< false: do not start compilers; compilers and onednn stay empty
+  TopologySource topology{};            ///< with another root than "/", cores and caches are empty without one
 };
 
 [[nodiscard]] MachineFacts probe_machine(const MachineRoots& roots = {});
 
-/// The cheap part, read again before every run: microcode, isa, kernel, governor, boost, huge pages, allowed CPUs,
-/// quota, memory limit, GPU driver. Starts no program.
+/// The cheap part, read again before every run: microcode, isa, cores and caches, kernel, governor, boost, huge pages,
+/// allowed CPUs, quota, memory limit, GPU driver. Starts no program.
 [[nodiscard]] MachineFacts probe_machine_cheaply(const MachineRoots& roots = {});
 
 /// Whether the named feature of the kernel's list is there.

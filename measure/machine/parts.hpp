@@ -18,14 +18,12 @@ namespace nocturne::measure {
 [[nodiscard]] std::string whole_text(const std::filesystem::path& file);
 /// "0-2,5" → 0 1 2 5. What is not a list of CPUs gives what could be read of it.
 [[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
-/// "32K", "1024K", "8M" → bytes.
-[[nodiscard]] std::int64_t parse_cache_size(std::string_view text);
 
-void read_processor(const std::filesystem::path& root,
-                    MachineFacts& facts);                                  ///< model, stepping, microcode, ISA, counts
-void read_caches(const std::filesystem::path& root, MachineFacts& facts);  ///< caches, NUMA nodes
+void read_processor(const std::filesystem::path& root, MachineFacts& facts);  ///< model, stepping, microcode, ISA
 void read_limits(const std::filesystem::path& root,
                  MachineFacts& facts);  ///< allowed CPUs, quota, memory and its limit
+/// Counts of CPUs, cores, caches and memory nodes; after read_limits(), for the cores that are allowed.
+void read_places(const MachineRoots& roots, MachineFacts& facts);
 void read_system(const std::filesystem::path& root, MachineFacts& facts);  ///< kernel, governor, pages, container, …
 void read_accelerators(const std::filesystem::path& root, MachineFacts& facts);
 void read_software(const MachineRoots& roots, MachineFacts& facts);  ///< compilers, libraries, allocators

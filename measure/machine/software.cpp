@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "measure/artifact/compiler.hpp"
@@ -40,6 +42,26 @@ std::vector<Compiler> compilers() {
   return found;
 }
 
+/// Headers that kernels/onednn/build.json needs beside oneDNN's, and their Debian packages.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kHeaders = {
+    {{"nlohmann/json_fwd.hpp", "nlohmann-json3-dev"}, {"zlib.h", "zlib1g-dev"}, {"jpeglib.h", "libjpeg62-turbo-dev"}}};
+
+/// Those that this compiler does not find.
+std::vector<MissingHeader> missing_headers(const fs::path& compiler, const fs::path& json_prefix) {
+  const auto finds_all = [&](const auto& headers) {
+    std::vector<std::string> argv = {compiler.string(), "-E", "-o", "/dev/null", "-include", "cstdio"};
+    if (!json_prefix.empty()) argv.push_back("-I" + (json_prefix / "include").string());
+    for (const auto& [name, package] : headers) argv.insert(argv.end(), {"-include", std::string(name)});
+    argv.insert(argv.end(), {"-x", "c++", "/dev/null"});
+    return command_output({.argv = argv}, std::chrono::steady_clock::now() + kProgramDeadline).has_value();
+  };
+  std::vector<MissingHeader> missing;
+  if (finds_all(kHeaders)) return missing;
+  for (const auto& header : kHeaders)
+    if (!finds_all(std::array{header})) missing.push_back({std::string(header.first), std::string(header.second)});
+  return missing;
+}
+
 /// "3.2.0" from oneDNN's own header; empty where it is not installed.
 std::string onednn_version(const fs::path& prefix) {
   const fs::path include = prefix.empty() ? fs::path("/usr/include") : prefix / "include";
@@ -71,6 +93,8 @@ void read_software(const MachineRoots& roots, MachineFacts& facts) {
   if (!roots.probe_programs) return;
   const LaunchMachine machine = probe_launch_machine();
   facts.compilers = compilers();
+  if (!facts.compilers.empty())
+    facts.missing_headers = missing_headers(facts.compilers.front().path, roots.json_prefix);
   facts.onednn = onednn_version(roots.onednn_prefix);
   facts.libgomp = libgomp(machine);
   facts.allocators = available_allocators(machine);

@@ -17,15 +17,16 @@ namespace {
 
 // The shell line that repeats a run by hand.
 
-/// "cd FOLDER && env -u NAME NAME=VALUE … taskset -c CPUS WORKER … --request FOLDER/request.json --events /dev/stdout":
-/// the events appear on the terminal and the record of the run stays as it was. A run that took turns is repeated
-/// alone.
+/// "cd FOLDER && env -u NAME NAME=VALUE … taskset -c CPUS numactl --membind=NODES WORKER … --request
+/// FOLDER/request.json --events /dev/stdout": the events appear on the terminal and the record of the run stays as it
+/// was. A run that took turns is repeated alone.
 std::string repeat_command(const RunPlan& plan) {
   std::vector<std::string> words;
   if (!plan.environment.empty() || !plan.unset.empty()) words.emplace_back("env");
   for (const auto& name : plan.unset) words.insert(words.end(), {"-u", name});
   for (const auto& [name, value] : plan.environment) words.push_back(name + '=' + value);
   if (!plan.cpus.empty()) words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
+  for (std::string& word : numactl_words(plan.memory)) words.push_back(std::move(word));
   words.insert(words.end(), plan.argv.begin(), plan.argv.end());
   const auto request = plan.folder / (plan.request.turns ? kAloneRequestFile : kRequestFile);
   words.insert(words.end(), {"--request", request.string(), "--events", "/dev/stdout"});
@@ -44,6 +45,7 @@ SuperviseSpec spec_of(const RunPlan& plan, const SupervisorChoice& supervisor) {
   spec.environment = plan.environment;
   spec.unset = plan.unset;
   spec.cpus = plan.cpus;
+  spec.memory = plan.memory;
   spec.deadline = plan.deadline;
   spec.total_limit = plan.total_limit;
   spec.grace = plan.grace;

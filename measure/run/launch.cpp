@@ -8,10 +8,10 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
-#include <ranges>
-#include <tuple>
+#include <set>
 #include <variant>
+
+#include "measure/run/placement.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -22,12 +22,17 @@ using space::Value;
 
 constexpr std::string_view kEnvironmentPrefix = "env.";
 
-constexpr std::array<LaunchParameter, 7> kLaunchParameters = {{
+constexpr std::array<LaunchParameter, 8> kLaunchParameters = {{
     {"threads", "integer from 1 to the allowed CPUs", "OMP_NUM_THREADS, OMP_DYNAMIC=false",
      "Threads of the OpenMP pool. More than physical cores seldom helps training."},
-    {"affinity", "none, close, compact (the same as close), spread", "allowed CPUs, OMP_PLACES, OMP_PROC_BIND",
-     "Where the threads sit: anywhere, on neighbouring cores, or as far apart as possible. A pinned thread keeps its "
-     "caches."},
+    {"affinity", "none, close, compact (the same as close), spread, l3, numa",
+     "allowed CPUs, OMP_PLACES, OMP_PROC_BIND",
+     "Where the threads sit: anywhere, on neighbouring cores, as far apart as possible, or on the cores of one L3 "
+     "cache "
+     "or memory node before those of the next. A pinned thread keeps its caches. Fast cores come before slower ones."},
+    {"memory_policy", "local, interleave, bind", "memory policy of the process (set_mempolicy)",
+     "On which memory nodes pages are put: that of the thread that first touches them, all in turns, or those of its "
+     "threads alone."},
     {"wait_policy", "default, active, passive", "OMP_WAIT_POLICY, GOMP_SPINCOUNT",
      "Whether threads spin at a barrier or sleep. Spinning is faster on a quiet machine and much slower on a busy "
      "one."},
@@ -62,12 +67,30 @@ constexpr std::array<Allocator, 2> kPreloaded = {{
     {"tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, "libtcmalloc-minimal4"},
 }};
 
+struct Placement {
+  std::string_view name;
+  std::vector<int> (*choose)(std::span<const LogicalCpu> allowed, std::size_t count);
+};
+constexpr std::array<Placement, 5> kPlacements = {{
+    {"close", neighbouring_cpus},
+    {"compact", neighbouring_cpus},
+    {"spread", distant_cpus},
+    {"l3", [](auto allowed, std::size_t count) { return filled_domains(allowed, count, &LogicalCpu::l3); }},
+    {"numa", [](auto allowed, std::size_t count) { return filled_domains(allowed, count, &LogicalCpu::node); }},
+}};
+
+constexpr std::array<std::string_view, 3> kMemoryPolicies = {"local", "interleave", "bind"};
+
 const LaunchParameter& launch_row(std::string_view name) {
   return *std::ranges::find(kLaunchParameters, name, &LaunchParameter::name);
 }
 
 std::unexpected<std::string> refuse_setting(std::string_view name, const Value& value) {
   return std::unexpected(fmt::format("{} is '{}'; allowed: {}", name, space::to_text(value), launch_row(name).values));
+}
+
+std::unexpected<std::string> refuse_unread_cpus(std::string_view name, std::string_view value) {
+  return std::unexpected(fmt::format("{} is '{}', but the CPUs of this machine cannot be read", name, value));
 }
 
 bool is_variable_name(std::string_view name) {
@@ -83,59 +106,6 @@ std::optional<fs::path> find_allocator(const Allocator& allocator, const LaunchM
   return std::nullopt;
 }
 
-/// The first `count` CPUs when neighbours stand side by side: all threads of a core, then the next core.
-std::vector<int> neighbouring_cpus(std::vector<LaunchCpu> allowed, std::size_t count) {
-  std::ranges::sort(allowed, {}, [](const LaunchCpu& c) { return std::tuple(c.package, c.core, c.cpu); });
-  std::vector<int> chosen;
-  for (const LaunchCpu& cpu : allowed | std::views::take(count)) chosen.push_back(cpu.cpu);
-  return chosen;
-}
-
-/// The CPUs of one package, first one thread of each core, then the second ones, …; and how many cores these are.
-struct PackageCpus {
-  std::vector<int> cpus{};
-  std::size_t cores = 0;
-};
-
-PackageCpus cores_first(const std::map<int, std::vector<int>>& cpus_by_core) {
-  PackageCpus package{.cores = cpus_by_core.size()};
-  for (std::size_t rank = 0, added = 1; added > 0; ++rank) {
-    added = 0;
-    for (const auto& [core, cpus] : cpus_by_core) {
-      if (rank >= cpus.size()) continue;
-      package.cpus.push_back(cpus[rank]);
-      ++added;
-    }
-  }
-  return package;
-}
-
-/// `count` CPUs as far apart as can be: packages in turn, even gaps between the cores used in each, second threads
-/// last.
-std::vector<int> distant_cpus(const std::vector<LaunchCpu>& allowed, std::size_t count) {
-  std::map<int, std::map<int, std::vector<int>>> by_package;
-  for (const LaunchCpu& cpu : allowed) by_package[cpu.package][cpu.core].push_back(cpu.cpu);
-  std::vector<PackageCpus> packages;
-  for (const auto& [package, cores] : by_package) packages.push_back(cores_first(cores));
-
-  std::vector<std::size_t> shares(packages.size(), 0);
-  for (std::size_t left = std::min(count, allowed.size()), turn = 0; left > 0; ++turn) {
-    const std::size_t i = turn % packages.size();
-    if (shares[i] == packages[i].cpus.size()) continue;
-    ++shares[i];
-    --left;
-  }
-  std::vector<int> chosen;
-  for (std::size_t turn = 0; turn < *std::ranges::max_element(shares); ++turn) {
-    for (std::size_t i = 0; i < packages.size(); ++i) {
-      if (turn >= shares[i]) continue;
-      const bool gaps = shares[i] < packages[i].cores;
-      chosen.push_back(packages[i].cpus[gaps ? turn * packages[i].cores / shares[i] : turn]);
-    }
-  }
-  return chosen;
-}
-
 /// Fills LaunchSettings from one parameter after the other. Each method returns a sentence where the value is refused.
 class Composer {
  public:
@@ -143,8 +113,8 @@ class Composer {
       : configuration_(configuration), machine_(machine) {}
 
   std::expected<LaunchSettings, std::string> compose() {
-    for (const auto step : {&Composer::threads, &Composer::affinity, &Composer::wait_policy, &Composer::allocator,
-                            &Composer::huge_pages, &Composer::isa_cap, &Composer::environment}) {
+    for (const auto step : {&Composer::threads, &Composer::affinity, &Composer::memory_policy, &Composer::wait_policy,
+                            &Composer::allocator, &Composer::huge_pages, &Composer::isa_cap, &Composer::environment}) {
       if (auto done = (this->*step)(); !done) return std::unexpected(std::move(done.error()));
     }
     // Two parameters may each have a tunable, and the variable is one.
@@ -186,12 +156,11 @@ class Composer {
       settings_.set["OMP_PROC_BIND"] = "false";
       return {};
     }
-    const bool spread = *text == "spread";
-    if (!spread && *text != "close" && *text != "compact") return refuse_setting("affinity", *value);
-    if (machine_.allowed.empty())
-      return std::unexpected(fmt::format("affinity is '{}', but the CPUs of this machine cannot be read", *text));
+    const auto known = std::ranges::find(kPlacements, *text, &Placement::name);
+    if (known == kPlacements.end()) return refuse_setting("affinity", *value);
+    if (machine_.allowed.empty()) return refuse_unread_cpus("affinity", *text);
     const std::size_t count = threads_ == 0 ? machine_.allowed.size() : threads_;
-    settings_.cpus = spread ? distant_cpus(machine_.allowed, count) : neighbouring_cpus(machine_.allowed, count);
+    settings_.cpus = known->choose(machine_.allowed, count);
     // Places in the order chosen, so that thread i sits on the i-th CPU of the list. They are explicit: "cores" would
     // mean something else under each runtime where the process may use only some of the CPUs.
     std::vector<std::string> places;
@@ -200,6 +169,24 @@ class Composer {
     settings_.set["OMP_PROC_BIND"] = "close";
     // The mask has no order; the places above keep it.
     std::ranges::sort(settings_.cpus);
+    return {};
+  }
+
+  Done memory_policy() {
+    const Value* value = configuration_.find("memory_policy");
+    if (value == nullptr) return {};
+    const auto* text = std::get_if<std::string>(value);
+    if (text == nullptr || std::ranges::find(kMemoryPolicies, *text) == kMemoryPolicies.end())
+      return refuse_setting("memory_policy", *value);
+    settings_.memory.mode = *text;
+    if (*text == "local") return {};
+    if (machine_.allowed.empty()) return refuse_unread_cpus("memory_policy", *text);
+    std::set<int> nodes;
+    for (const LogicalCpu& cpu : machine_.allowed) {
+      const bool used = settings_.cpus.empty() || std::ranges::binary_search(settings_.cpus, cpu.cpu);
+      if (*text == "interleave" || used) nodes.insert(cpu.node);
+    }
+    settings_.memory.nodes.assign(nodes.begin(), nodes.end());
     return {};
   }
 
@@ -312,25 +299,20 @@ class Composer {
   std::vector<std::string> tunables_;
 };
 
-int read_number(const fs::path& file, int otherwise) {
-  std::ifstream in(file);
-  int value = otherwise;
-  return in >> value ? value : otherwise;
-}
-
-std::vector<LaunchCpu> allowed_cpus() {
-  std::vector<LaunchCpu> cpus;
+std::vector<LogicalCpu> allowed_cpus() {
+  std::vector<int> cpus;
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(static_cast<std::size_t>(cpu), &set)) continue;
-    const fs::path topology = fs::path("/sys/devices/system/cpu") / ("cpu" + std::to_string(cpu)) / "topology";
-    const int package = read_number(topology / "physical_package_id", 0);
-    const int core = read_number(topology / "core_id", cpu);
-    cpus.push_back({.cpu = cpu, .core = core, .package = package});
-  }
-  return cpus;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {};
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
+  return places_of(read_topology(), cpus);
+}
+
+std::size_t count_domains(const LaunchMachine& machine, int LogicalCpu::* domain) {
+  std::set<int> domains;
+  for (const LogicalCpu& cpu : machine.allowed) domains.insert(cpu.*domain);
+  return domains.size();
 }
 
 /// Folders in which Debian, Fedora and hand-made installations keep shared libraries, and those of LD_LIBRARY_PATH.
@@ -377,6 +359,19 @@ std::vector<std::string> available_allocators(const LaunchMachine& machine) {
   for (const Allocator& allocator : kPreloaded)
     if (find_allocator(allocator, machine)) names.emplace_back(allocator.name);
   return names;
+}
+
+std::vector<std::string> distinct_affinities(const LaunchMachine& machine) {
+  std::vector<std::string> names = {"none", "close", "spread"};
+  const std::size_t caches = count_domains(machine, &LogicalCpu::l3), nodes = count_domains(machine, &LogicalCpu::node);
+  if (caches > 1) names.emplace_back("l3");
+  if (nodes > 1 && nodes != caches) names.emplace_back("numa");  // else each node has one cache: the same
+  return names;
+}
+
+std::vector<std::string> distinct_memory_policies(const LaunchMachine& machine) {
+  if (count_domains(machine, &LogicalCpu::node) < 2) return {};
+  return {kMemoryPolicies.begin(), kMemoryPolicies.end()};
 }
 
 // What launch settings depend on, read from this machine.

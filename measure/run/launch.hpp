@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "measure/supervisor/memory_policy.hpp"
+#include "measure/topology/topology.hpp"
 #include "space/configuration.hpp"
 
 namespace nocturne::measure {
@@ -26,6 +28,7 @@ struct LaunchSettings {
   /// would be measured and not stored.
   std::vector<std::string> unset;
   std::vector<int> cpus;  ///< allowed CPUs, ascending; empty: leave as they are
+  MemoryPolicy memory{};  ///< not set: leave as it is
   std::vector<std::filesystem::path> preload;
   friend bool operator==(const LaunchSettings&, const LaunchSettings&) = default;
 
@@ -37,21 +40,13 @@ struct LaunchSettings {
   [[nodiscard]] std::string cpu_list() const;
 };
 
-/// A logical CPU this process may use.
-struct LaunchCpu {
-  int cpu = 0;
-  int core = 0;     ///< physical core, unique in its package
-  int package = 0;  ///< socket
-  friend bool operator==(const LaunchCpu&, const LaunchCpu&) = default;
-};
-
 /// What the settings depend on beside the configuration. Filled by probe_launch_machine(), or by hand in tests.
 struct LaunchMachine {
-  std::vector<LaunchCpu> allowed;  ///< ascending by cpu
+  std::vector<LogicalCpu> allowed;  ///< that this process may use, ascending by cpu
   /// File name of a shared library → its path, empty where this machine has none.
   std::function<std::optional<std::filesystem::path>(std::string_view)> find_library;
 };
-/// Reads the affinity mask and /sys/devices/system/cpu.
+/// Reads the affinity mask and the topology.
 [[nodiscard]] LaunchMachine probe_launch_machine();
 
 /// One row of the table of parameters.
@@ -61,7 +56,7 @@ struct LaunchParameter {
   std::string_view sets;    ///< the variables or properties it sets
   std::string_view explanation;
 };
-/// threads, affinity, wait_policy, huge_pages, allocator, isa_cap, env.NAME.
+/// threads, affinity, memory_policy, wait_policy, huge_pages, allocator, isa_cap, env.NAME.
 [[nodiscard]] std::span<const LaunchParameter> launch_parameters();
 /// In the table, or env.SOMETHING.
 [[nodiscard]] bool is_launch_parameter(std::string_view name);
@@ -72,5 +67,12 @@ struct LaunchParameter {
 
 /// Values of `allocator` that this machine can use: "glibc", "glibc-large" always.
 [[nodiscard]] std::vector<std::string> available_allocators(const LaunchMachine& machine);
+
+/// Values of `affinity` that differ from each other on this machine: "l3" and "numa" where its CPUs have several L3
+/// caches, several memory nodes. The others may be used all the same.
+[[nodiscard]] std::vector<std::string> distinct_affinities(const LaunchMachine& machine);
+
+/// Values of `memory_policy`; none where its CPUs have one memory node.
+[[nodiscard]] std::vector<std::string> distinct_memory_policies(const LaunchMachine& machine);
 
 }  // namespace nocturne::measure

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "measure/protocol/request.hpp"
+#include "measure/supervisor/memory_policy.hpp"
 #include "measure/supervisor/run_folder.hpp"
 #include "space/run.hpp"
 
@@ -32,6 +33,7 @@ struct RunPlan {
   std::map<std::string, std::string> environment;  ///< set beside the tuner's own environment
   std::vector<std::string> unset;                  ///< names removed from it
   std::vector<int> cpus;                           ///< affinity of the worker; empty: as the tuner's own
+  MemoryPolicy memory{};                           ///< where its pages are put
   protocol::Request request;                       ///< run_id is filled in from `id`
   std::chrono::milliseconds deadline{60'000};      ///< on the time in which the worker may run, not while it is stopped
   std::optional<std::chrono::milliseconds> total_limit;  ///< on all time; empty: none beside the deadline

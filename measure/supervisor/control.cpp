@@ -69,6 +69,7 @@ json to_json(const SuperviseSpec& spec) {
                    {"proc", spec.proc}};
   if (spec.total_limit) document["total_limit_ms"] = spec.total_limit->count();
   put(document, "memory_limit_bytes", spec.memory_limit_bytes);
+  if (spec.memory.is_set()) document["memory_policy"] = {{"mode", spec.memory.mode}, {"nodes", spec.memory.nodes}};
   return document;
 }
 
@@ -80,6 +81,10 @@ SuperviseSpec spec_from_json(const json& document) {
   take(document, "environment", spec.environment);
   take(document, "unset", spec.unset);
   take(document, "cpus", spec.cpus);
+  if (const auto memory = document.find("memory_policy"); memory != document.end()) {
+    take(*memory, "mode", spec.memory.mode);
+    take(*memory, "nodes", spec.memory.nodes);
+  }
   spec.deadline = milliseconds(document.at("deadline_ms").get<std::int64_t>());
   spec.grace = milliseconds(document.at("grace_ms").get<std::int64_t>());
   if (document.contains("total_limit_ms"))

@@ -15,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "measure/supervisor/memory_policy.hpp"
 #include "space/run.hpp"
 
 namespace nocturne::measure {
@@ -27,6 +28,7 @@ struct SuperviseSpec {
   std::map<std::string, std::string> environment;
   std::vector<std::string> unset;
   std::vector<int> cpus;
+  MemoryPolicy memory;
   std::chrono::milliseconds deadline{60'000};            ///< counts while the worker is not stopped
   std::optional<std::chrono::milliseconds> total_limit;  ///< counts always
   std::chrono::milliseconds grace{500};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -25,7 +26,7 @@ struct ChildReport {
   int error = 0;
 };
 
-enum Stage { kJoinedNoCgroup = 1, kAffinity, kFolder, kExec };
+enum Stage { kJoinedNoCgroup = 1, kAffinity, kMemory, kFolder, kExec };
 
 std::vector<std::string> worker_environment(const SuperviseSpec& spec, const std::string& supervisor) {
   std::map<std::string, std::string> variables;
@@ -54,6 +55,7 @@ struct PreparedChild {
   std::vector<char*> argv, environment;
   cpu_set_t cpus;
   bool pin = false;
+  const MemoryPolicy* memory = nullptr;
   const char* folder = "";
   pid_t supervisor = 0;
   int log = -1, report = -1, null = -1;
@@ -80,6 +82,10 @@ void tell(int pipe, int stage, int error) {
     tell(prepared.report, kAffinity, errno);
     ::_exit(127);
   }
+  if (const int error = set_memory_policy(*prepared.memory); error != 0) {
+    tell(prepared.report, kMemory, error);
+    ::_exit(127);
+  }
   if (::chdir(prepared.folder) != 0) {
     tell(prepared.report, kFolder, errno);
     ::_exit(127);
@@ -102,6 +108,9 @@ std::string describe(const ChildReport& report, const SuperviseSpec& spec) {
   switch (report.stage) {
     case kAffinity:
       return fmt::format("cannot run on the CPUs asked for: {}", why);
+    case kMemory:
+      return fmt::format("cannot set the memory policy '{}' on nodes {}: {}", spec.memory.mode,
+                         fmt::join(spec.memory.nodes, ","), why);
     case kFolder:
       return fmt::format("cannot enter {}: {}", spec.folder, why);
     default:
@@ -131,6 +140,7 @@ StartedWorker start_worker(const SuperviseSpec& spec, const std::string& supervi
   for (const int cpu : spec.cpus)
     if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &prepared.cpus);
   prepared.pin = !spec.cpus.empty();
+  prepared.memory = &spec.memory;
   prepared.folder = spec.folder.c_str();
   prepared.supervisor = ::getpid();
   prepared.log = log[1];

@@ -17,9 +17,9 @@ struct StartedWorker {
   bool in_cgroup = false;
 };
 
-/// Forks the worker into a session of its own: stdin /dev/null, stdout and stderr a pipe, the affinity asked for, dying
-/// with this process, the first to be chosen by the kernel when memory runs out. Returns after its exec.
-/// `supervisor` is the text of this process's identity, for the worker's environment.
+/// Forks the worker into a session of its own: stdin /dev/null, stdout and stderr a pipe, the affinity and the memory
+/// policy asked for, dying with this process, the first to be chosen by the kernel when memory runs out. Returns after
+/// its exec. `supervisor` is the text of this process's identity, for the worker's environment.
 [[nodiscard]] StartedWorker start_worker(const SuperviseSpec& spec, const std::string& supervisor,
                                          const std::optional<Cgroup>& cgroup);
 

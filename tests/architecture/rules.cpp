@@ -39,13 +39,14 @@ const std::map<std::string, std::set<std::string>, std::less<>> kArrows = {
 // The components of a part that has several, each with its level: it includes lower levels, never its own or a higher
 // one.
 const std::map<std::string, int, std::less<>> kLevels = {
-    {"measure/accuracy", 0},    {"measure/artifact", 0},   {"measure/gate", 0},       {"measure/supervisor", 0},
-    {"measure/container", 1},   {"measure/run", 2},        {"measure/comparison", 3}, {"measure/machine", 3},
-    {"measure/environment", 4}, {"tuner/installation", 0}, {"tuner/schema", 0},       {"tuner/campaign_file", 1},
-    {"tuner/registry", 2},      {"tuner/roofline", 2},     {"tuner/executor", 3},     {"tuner/training_check", 4},
-    {"tuner/campaign", 5},      {"tuner/ask_tell", 6},     {"tuner/exchange", 6},     {"tuner/doctor", 6},
-    {"tuner/own_command", 6},   {"tuner/predict", 6},      {"tuner/preview", 6},      {"tuner/deploy", 7},
-    {"tuner/report", 8},        {"tuner/request", 9},      {"tuner/cli", 10},         {"tuner/main.cpp", 11},
+    {"measure/accuracy", 0},     {"measure/artifact", 0},    {"measure/gate", 0},       {"measure/supervisor", 0},
+    {"measure/topology", 0},     {"measure/container", 1},   {"measure/run", 2},        {"measure/comparison", 3},
+    {"measure/machine", 3},      {"measure/environment", 4}, {"tuner/installation", 0}, {"tuner/schema", 0},
+    {"tuner/campaign_file", 1},  {"tuner/registry", 2},      {"tuner/roofline", 2},     {"tuner/executor", 3},
+    {"tuner/training_check", 4}, {"tuner/campaign", 5},      {"tuner/ask_tell", 6},     {"tuner/exchange", 6},
+    {"tuner/doctor", 6},         {"tuner/own_command", 6},   {"tuner/predict", 6},      {"tuner/preview", 6},
+    {"tuner/deploy", 7},         {"tuner/report", 8},        {"tuner/request", 9},      {"tuner/cli", 10},
+    {"tuner/main.cpp", 11},
 };
 
 // Places of one machine, and promises. In halves, so that this file does not break its own rule.

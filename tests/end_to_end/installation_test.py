@@ -21,10 +21,10 @@ class Installed(unittest.TestCase):
         cls.prefix = (cls.folder / "before").rename(cls.folder / "after")
         (cls.folder / "home").mkdir()
 
-    def nocturne(self, *words, **more):
+    def nocturne(self, *words, path="/usr/bin:/bin", **more):
         """In an environment that names nothing of the checkout."""
         return subprocess.run([self.prefix / "bin" / "nocturne", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder / "home"), "COLUMNS": "1000"}, **more)
+                              env={"PATH": path, "HOME": str(self.folder / "home"), "COLUMNS": "1000"}, **more)
 
     def test_its_programs_and_manuals_are_there(self):
         for program in PROGRAMS:
@@ -49,6 +49,26 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"outcome": "ok"', done.stdout)
 
+    def test_without_a_compiler_what_came_along_trains_and_what_cannot_vary_is_said_first(self):
+        if not (self.prefix / "bin/nocturne-onednn").exists():
+            self.skipTest("built without oneDNN")
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for tool in ["sh", "python3", "taskset"]:
+            (tools / tool).symlink_to(shutil.which(tool))
+        done = self.nocturne("tune", str(self.prefix / "share/nocturne/examples/mnist.json"), "--trials", "2", "--json",
+                             path=str(tools))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("used as it is; these parameters stay at: compiler=g++, optimisation=O3, march=x86-64, lto=false, "
+                      "fast_math=false", done.stderr)
+        self.assertLess(done.stderr.index("these parameters stay at"), done.stderr.index("trial    0"))
+        self.assertNotIn("build_failed", done.stdout + done.stderr)
+        profile = self.nocturne("export", "mnist", "--force", "--format", "json", "--output", "-", path=str(tools))
+        self.assertIn('"program": "%s"' % (self.prefix / "bin/nocturne-onednn"), profile.stdout, profile.stderr)
+        doctor = self.nocturne("doctor", path=str(tools))
+        self.assertIn("how it is built (compiler, optimisation, march, lto, fast_math) cannot vary", doctor.stdout)
+        self.assertIn("can run campaigns", doctor.stdout)
+
     def test_a_command_of_ones_own_is_tuned_with_it(self):
         folder = self.folder / "own"
         folder.mkdir()
@@ -70,6 +90,7 @@ class DebianPackage(unittest.TestCase):
             self.assertIn("./usr/share/nocturne/examples/mnist.json\n", files)
             field = lambda name: subprocess.check_output(["dpkg-deb", "-f", package, name], text=True)
             self.assertRegex(field("Depends"), r"libsqlite3-0.*libstdc\+\+6")
+            self.assertIn("libhwloc15", field("Depends"))
             self.assertIn("nlohmann-json3-dev", field("Recommends"))
             self.assertNotIn("__pycache__", files)
 

@@ -12,7 +12,7 @@ using space::Value;
 /// Two sockets, two cores each, two threads a core; siblings are 4 apart, as most machines number them.
 LaunchMachine two_sockets() {
   LaunchMachine machine;
-  for (int cpu = 0; cpu < 8; ++cpu) machine.allowed.push_back({.cpu = cpu, .core = cpu % 4, .package = cpu % 4 / 2});
+  machine.allowed = read_topology({.synthetic = "pack:2 [numa] l3:1 core:2 pu:2(indexes=0,4,1,5,2,6,3,7)"}).cpus;
   machine.find_library = [](std::string_view name) -> std::optional<std::filesystem::path> {
     if (name == "libjemalloc.so.2") return "/usr/lib/libjemalloc.so.2";
     return std::nullopt;
@@ -77,6 +77,29 @@ TEST_CASE("close takes neighbouring CPUs, spread takes distant ones", "[launch]"
   CHECK(settle({{"affinity", text("spread")}}).cpus.size() == 8);
 }
 
+TEST_CASE("l3 and numa take the cores of one cache or node before their second threads, and before the next",
+          "[launch]") {
+  for (const char* affinity : {"l3", "numa"}) {
+    const LaunchSettings two = settle({{"threads", number(2)}, {"affinity", text(affinity)}});
+    CHECK(two.cpus == std::vector{0, 1});
+    CHECK(two.set.at("OMP_PLACES") == "{0},{1}");
+    CHECK(settle({{"threads", number(5)}, {"affinity", text(affinity)}}).set.at("OMP_PLACES") == "{0},{1},{4},{5},{2}");
+  }
+}
+
+TEST_CASE("a memory policy is of the nodes of all CPUs, or bound to those of the threads", "[launch]") {
+  using Nodes = std::vector<int>;
+  const auto policy = [](const char* mode, const char* affinity) {
+    return settle({{"threads", number(2)}, {"affinity", text(affinity)}, {"memory_policy", text(mode)}}).memory;
+  };
+  CHECK_FALSE(settle({{"threads", number(2)}}).memory.is_set());
+  CHECK(policy("local", "numa") == MemoryPolicy{.mode = "local"});
+  CHECK(policy("interleave", "numa") == MemoryPolicy{.mode = "interleave", .nodes = {0, 1}});
+  CHECK(policy("bind", "numa") == MemoryPolicy{.mode = "bind", .nodes = {0}});
+  CHECK(policy("bind", "spread").nodes == Nodes{0, 1});
+  CHECK(policy("bind", "none").nodes == Nodes{0, 1});
+}
+
 TEST_CASE("no affinity binds nothing", "[launch]") {
   const LaunchSettings settings = settle({{"threads", number(2)}, {"affinity", text("none")}});
   CHECK(settings.cpus.empty());
@@ -132,7 +155,8 @@ TEST_CASE("env.NAME sets any variable that nothing else sets", "[launch]") {
 
 TEST_CASE("a value outside the table is refused with what is allowed", "[launch]") {
   CHECK(refusal({{"affinity", text("tight")}}) ==
-        "affinity is 'tight'; allowed: none, close, compact (the same as close), spread");
+        "affinity is 'tight'; allowed: none, close, compact (the same as close), spread, l3, numa");
+  CHECK(refusal({{"memory_policy", text("far")}}) == "memory_policy is 'far'; allowed: local, interleave, bind");
   CHECK(refusal({{"threads", number(0)}}) == "threads is '0'; allowed: integer from 1 to the allowed CPUs");
   CHECK(refusal({{"threads", number(9)}}) == "threads is 9, but only 8 CPUs are allowed to this process");
   CHECK(refusal({{"huge_pages", text("yes")}}) == "huge_pages is 'yes'; allowed: true, false");

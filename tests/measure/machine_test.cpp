@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/parts.hpp"
@@ -13,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A /proc and /sys laid out by hand.
+constexpr const char* kCores = "pack:1 [numa] l3:1(size=33554432) core:2 l1d:1(size=32768) pu:2(indexes=0,2,1,3)";
+
+/// A /proc and /sys laid out by hand, and its cores as hwloc describes them.
 class Machine {
  public:
   Machine() {
@@ -24,22 +28,10 @@ class Machine {
                  "\nmodel name\t: Some CPU: 4 GHz\ncpu family\t: 25\nmodel\t\t: 17\nstepping\t: 1\n"
                  "microcode\t: 0xa1\nphysical id\t: 0\ncore id\t\t: " +
                  std::to_string(cpu % 2) + "\nflags\t\t: fpu sse4_1 avx2 hypervisor avx512f avx512_bf16 pae\n\n";
-      const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
-      const std::string siblings = cpu % 2 == 0 ? "0,2" : "1,3";
-      write(folder + "/topology/thread_siblings_list", siblings);
-      write(folder + "/cache/index0/level", "1");
-      write(folder + "/cache/index0/type", "Data");
-      write(folder + "/cache/index0/size", "32K");
-      write(folder + "/cache/index0/shared_cpu_list", siblings);
-      write(folder + "/cache/index1/level", "3");
-      write(folder + "/cache/index1/type", "Unified");
-      write(folder + "/cache/index1/size", "32768K");
-      write(folder + "/cache/index1/shared_cpu_list", "0-3");
     }
     write("proc/cpuinfo", cpuinfo);
     write("sys/devices/system/cpu/cpufreq/boost", "1");
     write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance");
-    write("sys/devices/system/node/node0/cpulist", "0-3");
     write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
     write("sys/class/dmi/id/sys_vendor", "QEMU");
     write("proc/self/status", "Name:\tx\nCpus_allowed:\t7\nCpus_allowed_list:\t0-2\n");
@@ -51,8 +43,9 @@ class Machine {
     fs::create_directories((root_.path() / name).parent_path());
     std::ofstream(root_.path() / name) << text << '\n';
   }
-  [[nodiscard]] MachineFacts probe() const {
-    return probe_machine({.root = root_.path(), .onednn_prefix = {}, .probe_programs = false});
+  [[nodiscard]] MachineFacts probe(TopologySource topology = {.synthetic = kCores}) const {
+    return probe_machine(
+        {.root = root_.path(), .onednn_prefix = {}, .probe_programs = false, .topology = std::move(topology)});
   }
 
  private:
@@ -142,15 +135,37 @@ TEST_CASE("what cannot be read is empty, never an error", "[machine]") {
   const Machine torn;
   torn.write("proc/cpuinfo", ":::\n\nnonsense\nprocessor");
   torn.write("proc/self/status", "Cpus_allowed_list:\t0-,x,3-1");
-  CHECK(torn.probe().threads == 0);
+  CHECK(torn.probe().cpu_model.empty());
+  CHECK(torn.probe().allowed_cpus.empty());
 }
 
-TEST_CASE("CPU lists and cache sizes are parsed", "[machine]") {
+TEST_CASE("a hybrid processor is told by its kinds of cores, and by default only the fast ones compute", "[machine]") {
+  const Machine machine;
+  machine.write("proc/self/status", "Cpus_allowed_list:\t0-7\n");
+  const MachineFacts facts = machine.probe({.xml = NOCTURNE_TOPOLOGIES "/hybrid.xml"});
+  CHECK(facts.cores_by_kind == std::vector{2, 4});
+  CHECK(facts.usable_cores() == 6);
+  CHECK(facts.usable_fast_cores() == 2);
+  CHECK(fingerprint_of(facts).find("cpu.topology")->value == "1 sockets, 6 cores (2 fast, 4 slower), 8 threads");
+  CHECK(*facts_of(facts).find("machine.fast_cores") == space::Fact(std::int64_t{2}));
+  const MachineFacts alike = Machine().probe();
+  CHECK(fingerprint_of(alike).find("cpu.topology")->value == "1 sockets, 2 cores, 4 threads");
+  CHECK(*facts_of(alike).find("machine.fast_cores") == space::Fact(std::int64_t{2}));
+  CHECK(kinds_text({2, 4, 2}) == "2 fast, 4 slower, 2 slowest");
+}
+
+TEST_CASE("a quota counts for the fast cores, too", "[machine]") {
+  MachineFacts facts;
+  facts.allowed_cores = 6;
+  facts.allowed_fast_cores = 2;
+  CHECK(facts.usable_fast_cores() == 2);
+  facts.cpu_quota = 1;
+  CHECK(facts.usable_fast_cores() == 1);
+}
+
+TEST_CASE("CPU lists are parsed", "[machine]") {
   CHECK(parse_cpu_list("0-2,5,7-8\n") == std::vector{0, 1, 2, 5, 7, 8});
   CHECK(parse_cpu_list("").empty());
-  CHECK(parse_cache_size("48K") == 49152);
-  CHECK(parse_cache_size("8M") == 8388608);
-  CHECK(parse_cache_size("?") == 0);
 }
 
 TEST_CASE("this machine has a processor, memory and at least one compiler", "[machine]") {
@@ -161,6 +176,28 @@ TEST_CASE("this machine has a processor, memory and at least one compiler", "[ma
   CHECK_FALSE(facts.allowed_cpus.empty());
   CHECK_FALSE(facts.compilers.empty());
   CHECK_FALSE(facts.kernel.empty());
+}
+
+TEST_CASE("expressions know whether the worker can be built", "[fingerprint]") {
+  MachineFacts facts;
+  facts.compilers = {{"g++", "/usr/bin/g++", ""}};
+  facts.onednn = "3.2.0";
+  CHECK(*facts_of(facts).find("machine.can_build") == space::Fact(true));
+  facts.missing_headers = {{"zlib.h", "zlib1g-dev"}};
+  CHECK(*facts_of(facts).find("machine.can_build") == space::Fact(false));
+}
+
+TEST_CASE("a header that the worker needs and the compiler does not find is named with its package", "[machine]") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path() / "g++") << "#!/bin/sh\n"
+                                          "case \"$*\" in --version) echo fake ;; *zlib.h*) exit 1 ;; esac\n";
+  fs::permissions(folder.path() / "g++", fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", folder.path().c_str(), 1);
+  const MachineFacts facts = probe_machine();
+  ::setenv("PATH", path.c_str(), 1);
+  REQUIRE(facts.compilers.size() == 1);
+  CHECK(facts.missing_headers == std::vector<MissingHeader>{{"zlib.h", "zlib1g-dev"}});
 }
 
 TEST_CASE("a fingerprint's key changes with what must match, not with what only explains", "[fingerprint]") {

@@ -112,6 +112,7 @@ void Campaign::open(const measure::SweepReport& swept) {
   log_.open();
   for (const UnavailableFramework& framework : session_.spec.unavailable)
     log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
+  if (!session_.spec.shipped_build.empty()) log_.say(db::Level::Info, session_.spec.shipped_build);
   if (opening.recovery.after_kill()) log_.log(db::Level::Warning, to_text(opening.recovery));
   if (replayed.deviations > 0) {
     log_.say(db::Level::Warning,

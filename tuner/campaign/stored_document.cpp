@@ -13,6 +13,7 @@
 #include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/campaign_file/parameter_section.hpp"
 #include "tuner/campaign_file/sections.hpp"
+#include "tuner/campaign_file/shipped_build.hpp"
 #include "tuner/campaign_file/space_section.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -126,6 +127,9 @@ std::expected<StoredSpace, std::string> stored_space(const db::Store& store, con
   auto constraints = constraints_of(campaign.spec);
   for (const UnavailableFramework& each : stored_unavailable(campaign.spec))
     constraints.push_back(constraint_against(each));
+  // The records have its defaults already.
+  if (!tunes_own_command(campaign.spec) && !campaign.spec.contains("/worker/command"_json_pointer))
+    (void)keep_shipped_build(parameters, constraints, facts);
   std::vector<std::string> without;
   while (true) {
     auto space = space::Space::create(parameters, constraints, facts);

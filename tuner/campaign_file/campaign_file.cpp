@@ -163,9 +163,9 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   const bool own = !worker.own.empty();
   if (own) check_places(checks, worker.own);
   std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
-  std::optional<space::Space> space = read_space(checks, facts, worker, unavailable);
-  if (space) check_target(checks, objective, workload, *space);
-  if (!checks.empty() || !space) return std::unexpected(checks.take());
+  std::optional<SpaceSection> section = read_space(checks, facts, worker, unavailable);
+  if (section) check_target(checks, objective, workload, section->space);
+  if (!checks.empty() || !section) return std::unexpected(checks.take());
 
   return CampaignSpec{
       .name = document.value["campaign"].get<std::string>(),
@@ -173,7 +173,7 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
       .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
       .workload = workload,
       .objective = objective,
-      .space = *space,
+      .space = section->space,
       .strategy = strategy,
       .budget = budget,
       .run = run,
@@ -181,8 +181,9 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
       .verify = verify,
       .environments = environments,
       .unavailable = unavailable,
+      .shipped_build = section->shipped_build,
       .facts = facts,
-      .identity_json = identity_json(workload, objective, *space, worker, facts),
+      .identity_json = identity_json(workload, objective, section->space, worker, facts),
       .document = stored_document(document.value, worker, workload, objective, machine_json(facts, unavailable))};
 }
 

@@ -168,6 +168,7 @@ struct CampaignSpec {
   VerifySettings verify;
   EnvironmentSettings environments;
   std::vector<UnavailableFramework> unavailable;  ///< in the order of the file
+  std::string shipped_build{};  ///< why build parameters do not vary here, a sentence (shipped_build.hpp); may be empty
   /// What the space was made with: those of the caller, and machine.frameworks where the file names it.
   space::Facts facts;
   /// Workload, objective, space (ranges with the machine's facts filled in, and the facts that constraints name) and

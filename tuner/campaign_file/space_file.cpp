@@ -78,16 +78,16 @@ Result complete(Document document, const space::Facts& facts) {
   StrategyChoice strategy = read_strategy(checks);
   // Its names are the user's own.
   const WorkerChoice told{.command = {"told"}};
-  std::optional<space::Space> space = read_space(checks, facts, told, {});
-  if (!checks.empty() || !space) return std::unexpected(checks.take());
+  std::optional<SpaceSection> section = read_space(checks, facts, told, {});
+  if (!checks.empty() || !section) return std::unexpected(checks.take());
 
   const auto values = rule_in(document.value.value("objective", Json::object()));
   auto name = document.value.value("campaign", std::string("search"));
-  Json identity = identity_of(*space, facts);
+  Json identity = identity_of(section->space, facts);
   identity["objective"] = {{"direction", to_text(values.direction)}, {"scale", to_text(values.scale)}};
   Json stored = stored_document(std::move(document.value), name, values, facts);
   return SpaceFile{.name = std::move(name),
-                   .space = *std::move(space),
+                   .space = std::move(section->space),
                    .values = values,
                    .strategy = std::move(strategy),
                    .document = std::move(stored),

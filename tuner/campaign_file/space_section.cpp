@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/artifact/recipe.hpp"
 #include "measure/run/launch.hpp"
 #include "space/facts_json.hpp"
 #include "space/nearest.hpp"
@@ -15,6 +16,7 @@
 #include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/campaign_file/parameter_names.hpp"
 #include "tuner/campaign_file/parameter_section.hpp"
+#include "tuner/campaign_file/shipped_build.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -125,6 +127,17 @@ void check_names(Checks& checks, const Section& section, const WorkerChoice& wor
   }
 }
 
+/// None of a parameter's values is what came along, where nothing else can be had.
+void refuse_impossible_build(Checks& checks, const Section& section, const std::string& name) {
+  const auto at = std::ranges::find(section.parameters, name, &space::ParameterSpec::name) - section.parameters.begin();
+  checks.add(
+      pointer_to(kParametersPointer, section.parameter_indices[static_cast<std::size_t>(at)]),
+      fmt::format(
+          "no compiler with the worker's headers here, and the worker that came along is none of these: '{}' is '{}'",
+          name, space::to_text(*measure::shipped_value(name))),
+      "that value among them, or no such parameter");
+}
+
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
@@ -192,7 +205,7 @@ std::vector<space::ConstraintSpec> read_constraints(Checks& checks, std::vector<
   return constraints;
 }
 
-std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts, const WorkerChoice& worker,
+std::optional<SpaceSection> read_space(Checks& checks, space::Facts facts, const WorkerChoice& worker,
                                        std::span<const UnavailableFramework> unavailable) {
   if (!checks.root().contains("space") && checks.sound("")) {
     checks.add("", "key 'space' is missing", "an object with 'parameters'; or 'extends' with a file that has it");
@@ -202,15 +215,20 @@ std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts
   read_parameters(checks, section);
   section.constraints = read_constraints(checks, &section.constraint_indices);
   check_names(checks, section, worker);
-  for (const UnavailableFramework& framework : unavailable) {
-    // Behind the file's own: a problem with one would be shown at the list.
-    section.constraint_indices.push_back(section.constraints.size());
+  for (const UnavailableFramework& framework : unavailable)
     section.constraints.push_back(constraint_against(framework));
+  ShippedBuild shipped;
+  if (worker.command.empty() && worker.own.empty()) {
+    shipped = keep_shipped_build(section.parameters, section.constraints, facts);
+    for (const std::string& name : shipped.impossible) refuse_impossible_build(checks, section, name);
   }
+  // They stand behind the file's own: a problem with one would be shown at the list.
+  while (section.constraint_indices.size() < section.constraints.size())
+    section.constraint_indices.push_back(section.constraint_indices.size());
   const bool complete = checks.sound("/space");
   if (!complete) drop_dependents(section);
   auto space = space::Space::create(section.parameters, section.constraints, facts);
-  if (space && complete) return std::move(*space);
+  if (space && complete) return SpaceSection{.space = std::move(*space), .shipped_build = std::move(shipped.sentence)};
   // A section without one sound parameter would be called empty, which it is not.
   if (!space && (complete || !section.parameters.empty()))
     for (const space::SpaceError& error : space.error()) add_space_error(checks, error, section);

@@ -21,11 +21,16 @@ namespace nocturne::tuner {
 [[nodiscard]] std::vector<space::ConstraintSpec> read_constraints(Checks& checks,
                                                                   std::vector<std::size_t>* indices = nullptr);
 
+/// What a campaign may try.
+struct SpaceSection {
+  space::Space space;
+  std::string shipped_build{};  ///< CampaignSpec::shipped_build
+};
+
 /// Empty where anything of the section has a problem; then `checks` has them all. A parameter that the schema refused
 /// is left out, and so is every expression that mentions it, so that one mistake is not reported twice. What is
-/// unavailable is left out of the space, by constraints behind those of the file.
-[[nodiscard]] std::optional<space::Space> read_space(Checks& checks, const space::Facts& facts,
-                                                     const WorkerChoice& worker,
+/// unavailable or cannot be built is left out of the space, by constraints behind those of the file.
+[[nodiscard]] std::optional<SpaceSection> read_space(Checks& checks, space::Facts facts, const WorkerChoice& worker,
                                                      std::span<const UnavailableFramework> unavailable);
 
 /// The names that stand in the text of an expression, without parsing it: it may be one that cannot be parsed.

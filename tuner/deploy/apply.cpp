@@ -79,6 +79,7 @@ ApplyPlan plan_apply(const Profile& profile, std::vector<std::string> command, c
   plan.argv = std::move(command);
   plan.set = profile.launch.variables();
   plan.unset = profile.launch.unset;
+  plan.memory = profile.launch.memory;
   check_machine(profile, machine, plan);
   if (const std::string container = container_of(profile); !container.empty() && !profile.container) {
     plan.objections.push_back(fmt::format(
@@ -142,6 +143,7 @@ std::string shell_line(const ApplyPlan& plan) {
     for (const auto& [name, value] : plan.set) words.push_back(name + "=" + value);
   }
   if (!plan.cpus.empty()) words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
+  for (std::string& word : measure::numactl_words(plan.memory)) words.push_back(std::move(word));
   words.insert(words.end(), plan.argv.begin(), plan.argv.end());
   return shell_command(words);
 }
@@ -159,6 +161,10 @@ ExecuteFailure execute(const ApplyPlan& plan) {
       return {ExecuteStep::Prepare,
               fmt::format("cannot bind to CPUs {}: {}", fmt::join(plan.cpus, ","), std::strerror(errno))};
     }
+  }
+  if (const int error = measure::set_memory_policy(plan.memory); error != 0) {
+    return {ExecuteStep::Prepare, fmt::format("cannot set the memory policy '{}' on nodes {}: {}", plan.memory.mode,
+                                              fmt::join(plan.memory.nodes, ","), std::strerror(error))};
   }
   if (!plan.working_folder.empty() && ::chdir(plan.working_folder.c_str()) != 0) {
     return {ExecuteStep::Prepare,

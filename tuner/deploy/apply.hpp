@@ -26,6 +26,7 @@ struct ApplyPlan {
   std::map<std::string, std::string> set;  ///< environment variables, LD_PRELOAD included
   std::vector<std::string> unset;
   std::vector<int> cpus;                 ///< empty: as they are
+  measure::MemoryPolicy memory{};        ///< not set: as it is
   std::filesystem::path working_folder;  ///< empty: as it is
   std::vector<std::string> clean_up;     ///< removes the container where it did not end by itself; empty: nothing to
   std::vector<std::string> objections;   ///< sentences; any: refuse

@@ -206,6 +206,7 @@ void put_inside(const ProfileContainer& container, const std::vector<fs::path>& 
   run.environment = plan.set;
   run.unset = plan.unset;
   run.cpus = plan.cpus;
+  run.memory = plan.memory;
   auto inside = tuner::contained_plan(std::move(run), contained);
   if (!inside) {
     plan.objections.push_back(fmt::format("container {}: {}", container.runtime, inside.error()));
@@ -233,6 +234,7 @@ std::expected<std::string, std::string> contained_lines(const Profile& profile) 
     if (is_variable_name(name)) run.environment[name] = value;
   run.unset = profile.launch.unset;
   run.cpus = profile.launch.cpus;
+  run.memory = profile.launch.memory;
   tuner::ContainerPlace with_data = *contained;
   with_data.mounts.push_back({.path = places.data});
   const auto inside = tuner::contained_command(std::move(run), with_data, "script");

@@ -68,7 +68,7 @@ Made make_build(Profile& profile, const tuner::WorkerRecipe& worker, const std::
 
 Made take_shipped(Profile& profile, const tuner::WorkerRecipe& worker) {
   const std::filesystem::path program = tuner::find_shipped(worker);
-  if (program.empty()) return std::unexpected(MakingFailure{.reason = tuner::shipped_obstacle(worker)});
+  if (program.empty()) return std::unexpected(MakingFailure{.reason = tuner::worker_obstacle(worker)});
   profile.training.program = program;
   return std::vector{fmt::format("{} is this machine's; whether it is the one that was measured is not known",
                                  program.filename().string())};

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "measure/artifact/artifact.hpp"
+#include "measure/artifact/compiler.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "measure/container/runtimes.hpp"
 #include "measure/protocol/request.hpp"
@@ -133,6 +134,13 @@ std::expected<void, std::string> find_program(const space::Run& run, const tuner
         return {};
       }
     }
+  }
+  // Where it could not be built, it is the worker that came along.
+  if (const auto program = tuner::program_that_came_along(); measure::file_digest(program) == run.artifact) {
+    training.recipe = framework;
+    training.artifact = run.artifact;
+    training.program = std::filesystem::absolute(program);
+    return {};
   }
   return std::unexpected(fmt::format("the build {} of the best configuration is not in {}; '{}' makes it again",
                                      run.artifact.substr(0, 12), builds_folder.string(),

@@ -215,8 +215,7 @@ std::string own_command_script(const Profile& profile) {
                                     container)) +
             "\n";
   }
-  if (!profile.launch.cpus.empty())
-    text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)'\n";
+  text += placing_checks(profile.launch);
   for (const auto& library : profile.launch.preload) {
     const std::string path = library.string();
     text +=

@@ -87,6 +87,8 @@ nlohmann::json to_json(const Profile& profile) {
       {"nocturne", {{"version", profile.nocturne_version}, {"commit", profile.nocturne_commit}}},
       {"created", profile.created},
   };
+  if (const measure::MemoryPolicy& memory = profile.launch.memory; memory.is_set())
+    document["launch"]["memory_policy"] = {{"mode", memory.mode}, {"nodes", memory.nodes}};
   if (profile.container) document["container"] = container_json(*profile.container);
   if (profile.peak_bytes) document["peak_bytes"] = *profile.peak_bytes;
   if (profile.estimate) {

@@ -172,6 +172,12 @@ void read_launch(const Reader& launch, measure::LaunchSettings& settings) {
   settings.set = launch.map_of_texts("environment");
   settings.unset = launch.texts("unset");
   settings.cpus = launch.cpus("cpus");
+  if (launch.has("memory_policy")) {
+    const Reader policy = launch.inside("memory_policy");
+    settings.memory = {.mode = policy.text("mode"), .nodes = policy.cpus("nodes")};
+    // It becomes a word of a command.
+    if (!measure::is_memory_policy(settings.memory)) policy.fail("mode", "local; or interleave, bind, with nodes");
+  }
   for (const std::string& library : launch.texts("preload")) {
     settings.preload.emplace_back(library);
     // The loader separates the entries of LD_PRELOAD by colons and spaces.

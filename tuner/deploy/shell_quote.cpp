@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace nocturne::deploy {
 namespace {
 
@@ -41,8 +43,23 @@ std::string start_lines(const measure::LaunchSettings& launch) {
     if (is_variable_name(name)) text += "unset " + name + "\n";
   for (const auto& [name, value] : launch.variables())
     if (is_variable_name(name)) text += "export " + name + "=" + shell_quote(value) + "\n";
-  text += "exec";
+  return text + "exec" + placing_words(launch);
+}
+
+std::string placing_words(const measure::LaunchSettings& launch) {
+  std::string text;
   if (const std::string cpus = launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
+  for (const std::string& word : measure::numactl_words(launch.memory)) text += " " + shell_quote(word);
+  return text;
+}
+
+std::string placing_checks(const measure::LaunchSettings& launch, std::string_view code) {
+  std::string text;
+  const auto needs = [&](std::string_view tool, std::string_view package) {
+    text += fmt::format("command -v {0} >/dev/null || fail '{0} is missing (package {1})'{2}\n", tool, package, code);
+  };
+  if (!launch.cpus.empty()) needs("taskset", "util-linux");
+  if (launch.memory.is_set()) needs("numactl", "numactl");
   return text;
 }
 

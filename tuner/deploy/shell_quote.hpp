@@ -26,4 +26,11 @@ using measure::shell_quote;
 /// 0,2-3", that the command completes.
 [[nodiscard]] std::string start_lines(const measure::LaunchSettings& launch);
 
+/// What stands before a command's own words so that it runs on these CPUs and memory nodes: " taskset -c 0,2-3 numactl
+/// --membind=0"; empty where neither is set.
+[[nodiscard]] std::string placing_words(const measure::LaunchSettings& launch);
+
+/// Lines that call the script's `fail` where a program of placing_words() is missing; `code` follows its sentence.
+[[nodiscard]] std::string placing_checks(const measure::LaunchSettings& launch, std::string_view code = "");
+
 }  // namespace nocturne::deploy

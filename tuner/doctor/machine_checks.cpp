@@ -9,6 +9,7 @@
 #include "measure/artifact/parallel.hpp"
 #include "measure/comparison/disturbance.hpp"
 #include "measure/container/container.hpp"
+#include "measure/machine/fingerprint.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -16,6 +17,10 @@ namespace {
 constexpr double kLeastMemory = 1.0;  // GiB: the MNIST network at batch 512 and the tuner itself
 constexpr double kRoomyMemory = 4.0;  // GiB: every configuration of the first example
 constexpr double kQuietPressure = 0.05;
+
+constexpr const char* kAsItCame =
+    "campaigns run with the worker onednn that came along; how it is built (compiler, optimisation, march, lto, "
+    "fast_math) cannot vary";
 
 bool has_compiler(const measure::MachineFacts& facts, std::string_view name) {
   return std::ranges::any_of(facts.compilers, [&](const measure::Compiler& each) { return each.name == name; });
@@ -29,6 +34,8 @@ Diagnosis check_processor(const measure::MachineFacts& facts) {
       .subject = "processor",
       .found = fmt::format("{}, {} of {} cores usable", facts.cpu_model.empty() ? "unknown model" : facts.cpu_model,
                            usable, facts.cores)};
+  if (!facts.cores_by_kind.empty()) finding.found += fmt::format(" ({})", measure::kinds_text(facts.cores_by_kind));
+  if (facts.numa_nodes > 1) finding.found += fmt::format(", {} memory nodes", facts.numa_nodes);
   if (facts.cpu_quota) {
     finding.health = Health::Note;
     finding.meaning = fmt::format("a quota grants {:g} CPUs: threads beyond it are stopped in turns, and times vary",
@@ -76,20 +83,21 @@ Diagnosis check_memory(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Diagnosis check_compilers(const measure::MachineFacts& facts) {
+Diagnosis check_compilers(const measure::MachineFacts& facts, bool came_along) {
   std::vector<std::string> names;
   for (const measure::Compiler& compiler : facts.compilers) names.push_back(compiler.name);
   Diagnosis finding{.subject = "compilers", .found = fmt::format("{}", fmt::join(names, ", "))};
   if (names.empty()) {
     return {.subject = "compilers",
-            .health = Health::Bad,
+            .health = came_along ? Health::Optional : Health::Bad,
             .found = "none",
-            .meaning = "workers are built from source, once for each set of flags",
+            .meaning = came_along ? kAsItCame : "workers are built from source, once for each set of flags",
             .packages = {"g++"}};
   }
   if (!has_compiler(facts, "g++")) {
-    finding.health = Health::Bad;
+    finding.health = came_along ? Health::Optional : Health::Bad;
     finding.meaning = "g++ is the default of the examples";
+    if (came_along) finding.meaning += ": the worker that came along stands for it";
     finding.packages = {"g++"};
   } else if (std::ranges::none_of(names, [](const std::string& name) { return name.starts_with("clang++"); })) {
     finding.health = Health::Optional;
@@ -99,8 +107,24 @@ Diagnosis check_compilers(const measure::MachineFacts& facts) {
   return finding;
 }
 
-Diagnosis check_onednn(const measure::MachineFacts& facts) {
+Diagnosis check_headers(const measure::MachineFacts& facts, bool came_along) {
+  if (facts.compilers.empty())
+    return {.subject = "headers", .health = Health::Note, .found = "not looked for, as there is no compiler"};
+  if (facts.missing_headers.empty()) return {.subject = "headers", .found = "all that the worker onednn is built with"};
+  std::vector<std::string> names;
+  Diagnosis finding{.subject = "headers", .health = came_along ? Health::Optional : Health::Bad};
+  for (const measure::MissingHeader& header : facts.missing_headers) {
+    names.push_back(header.name);
+    finding.packages.push_back(header.package);
+  }
+  finding.found = fmt::format("missing: {}", fmt::join(names, ", "));
+  finding.meaning = came_along ? kAsItCame : "the worker onednn cannot be built";
+  return finding;
+}
+
+Diagnosis check_onednn(const measure::MachineFacts& facts, bool came_along) {
   if (!facts.onednn.empty()) return {.subject = "oneDNN", .found = facts.onednn};
+  if (came_along) return {.subject = "oneDNN", .health = Health::Optional, .found = "no headers", .meaning = kAsItCame};
   return {.subject = "oneDNN",
           .health = Health::Bad,
           .found = "not found",

@@ -16,8 +16,10 @@ namespace nocturne::tuner {
 [[nodiscard]] Diagnosis check_processor(const measure::MachineFacts& facts);
 [[nodiscard]] Diagnosis check_instructions(const measure::MachineFacts& facts);
 [[nodiscard]] Diagnosis check_memory(const measure::MachineFacts& facts);
-[[nodiscard]] Diagnosis check_compilers(const measure::MachineFacts& facts);
-[[nodiscard]] Diagnosis check_onednn(const measure::MachineFacts& facts);
+/// `came_along`: the worker onednn is there without being built (installation/own_workers.hpp).
+[[nodiscard]] Diagnosis check_compilers(const measure::MachineFacts& facts, bool came_along);
+[[nodiscard]] Diagnosis check_headers(const measure::MachineFacts& facts, bool came_along);
+[[nodiscard]] Diagnosis check_onednn(const measure::MachineFacts& facts, bool came_along);
 [[nodiscard]] Diagnosis check_allocators(const measure::MachineFacts& facts);
 [[nodiscard]] Diagnosis check_gpu(const measure::MachineFacts& facts);
 /// Governor, boost, hypervisor: what makes the same program take different times.

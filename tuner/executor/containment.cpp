@@ -188,6 +188,7 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   trial.folder = options_.runs_folder / trial.id;
   trial.argv = prepared.argv;
   trial.environment = prepared.launch.variables();
+  trial.memory = prepared.launch.memory;
   if (const auto passed = contained_plan(std::move(trial), contained); !passed)
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, passed.error()));
   prepared.contained = std::make_shared<const ContainerPlace>(contained);
@@ -218,6 +219,7 @@ std::expected<measure::RunPlan, std::string> contained_command(measure::RunPlan 
   // Its home outside is not there; what frameworks keep in it belongs to the run.
   order.variables.emplace("HOME", plan.folder.string());
   order.cpus = plan.cpus;
+  order.memory = plan.memory;
   order.folder = plan.folder;
   order.memory_limit_bytes = plan.memory_limit_bytes.value_or(0);
   order.gpu = contained.gpu;

@@ -194,6 +194,7 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   }
   plan.unset = prepared.launch.unset;
   plan.cpus = prepared.launch.cpus;
+  plan.memory = prepared.launch.memory;
   plan.artifact = prepared.artifact;
   plan.deadline = std::chrono::ceil<std::chrono::milliseconds>(order.deadline.value_or(spec_.run.deadline));
   if (const auto memory = memory_limit_bytes(); memory > 0) plan.memory_limit_bytes = memory;
@@ -237,7 +238,7 @@ std::map<std::string, double> LocalExecutor::install_seconds(std::int64_t began_
 
 std::vector<int> LocalExecutor::cpus() const {
   std::vector<int> cpus;
-  for (const measure::LaunchCpu& each : machine_.allowed) cpus.push_back(each.cpu);
+  for (const measure::LogicalCpu& each : machine_.allowed) cpus.push_back(each.cpu);
   return cpus;
 }
 

@@ -29,7 +29,7 @@ std::expected<PreparedWorker, PreparationFailure> prepare_shipped(const WorkerRe
   const std::filesystem::path program = find_shipped(worker);
   auto digest = space::sha256_of_file(program);
   if (!digest) {
-    const std::string obstacle = shipped_obstacle(worker);
+    const std::string obstacle = worker_obstacle(worker);
     return std::unexpected(
         PreparationFailure{space::Outcome::Unsupported,
                            obstacle.empty() ? fmt::format("{} cannot be read", program.string()) : obstacle,

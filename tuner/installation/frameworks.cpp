@@ -120,7 +120,7 @@ std::optional<measure::Environment> Frameworks::installed(std::string_view name)
 }
 
 std::string Frameworks::obstacle(std::string_view name) const {
-  if (const WorkerRecipe* own = find_worker(name)) return shipped_obstacle(*own);
+  if (const WorkerRecipe* own = find_worker(name)) return worker_obstacle(*own);
   const measure::EnvironmentRecipe* wanted = recipe(name);
   if (wanted == nullptr) return {};
   if (const auto known = obstacles_.find(name); known != obstacles_.end()) return known->second;

@@ -17,6 +17,8 @@ set(installed_libraries ${CMAKE_INSTALL_LIBDIR}/nocturne)
 set(own_onednn ${PROJECT_SOURCE_DIR}/.deps/onednn)
 set_target_properties(${installed_programs} PROPERTIES
   INSTALL_RPATH "$ORIGIN/../lib/nocturne;$ORIGIN/../lib/nocturne/onednn/lib")
+# libhwloc needs libudev. Only the older kind of path (DT_RPATH) is used for the libraries of a library, too.
+target_link_options(nocturne PRIVATE LINKER:--disable-new-dtags)
 install(TARGETS ${installed_programs} RUNTIME_DEPENDENCY_SET nocturne_libraries)
 
 if(EXISTS ${own_onednn}/lib)

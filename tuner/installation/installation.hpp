@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "measure/machine/machine.hpp"
 #include "space/workload.hpp"
 
 namespace nocturne::tuner {
@@ -16,6 +17,10 @@ struct Installation {
   std::filesystem::path json_prefix;    ///< holds include/nlohmann; empty: the system's own
   std::filesystem::path onednn_prefix;  ///< holds include/ and lib/ of oneDNN; empty: the system's own
 
+  /// Where to look at the machine.
+  [[nodiscard]] measure::MachineRoots machine_roots() const {
+    return {.onednn_prefix = onednn_prefix, .json_prefix = json_prefix};
+  }
   /// examples/data/NAME below the source root.
   [[nodiscard]] std::filesystem::path data_set(const std::string& name) const;
   /// Where the workload's data lie: its own folder of images, or examples/data/NAME. Synthetic images need none: the

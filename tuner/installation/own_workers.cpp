@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/artifact/compiler.hpp"
 #include "measure/run/own_program.hpp"
 
 namespace nocturne::tuner {
@@ -53,8 +54,15 @@ bool sees_gpu(const fs::path& root) {
   return false;
 }
 
-std::string shipped_obstacle(const WorkerRecipe& worker) {
-  if (worker.program.empty()) return {};
+fs::path program_that_came_along() {
+  return measure::find_own_program("nocturne-onednn", "NOCTURNE_ONEDNN_PROGRAM");
+}
+
+std::string worker_obstacle(const WorkerRecipe& worker) {
+  if (worker.program.empty()) {
+    const bool obtainable = came_along() || !measure::find_compilers().empty();
+    return obtainable ? "" : "there is no compiler that could build it, and nocturne-onednn did not come along";
+  }
   if (!sees_gpu()) return "this machine shows no NVIDIA GPU";
   if (find_shipped(worker).empty()) {
     return fmt::format(

@@ -31,10 +31,17 @@ struct WorkerRecipe {
 /// program. Empty: it is not there.
 [[nodiscard]] std::filesystem::path find_shipped(const WorkerRecipe& worker);
 
+/// Our worker for the CPU as it came along (NOCTURNE_ONEDNN_PROGRAM, or beside this program): it trains where there is
+/// no compiler. Empty: it is not there.
+[[nodiscard]] std::filesystem::path program_that_came_along();
+[[nodiscard]] inline bool came_along() {
+  return !program_that_came_along().empty();
+}
+
 /// Whether the system shows an NVIDIA GPU below `root`: the driver's devices, or a GPU handed into a container.
 [[nodiscard]] bool sees_gpu(const std::filesystem::path& root = "/");
 
-/// Why this machine cannot have it, a sentence; empty: nothing is known against it, or it is none of this kind.
-[[nodiscard]] std::string shipped_obstacle(const WorkerRecipe& worker);
+/// Why this machine cannot have it, a sentence; empty: nothing is known against it.
+[[nodiscard]] std::string worker_obstacle(const WorkerRecipe& worker);
 
 }  // namespace nocturne::tuner

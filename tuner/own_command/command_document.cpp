@@ -77,15 +77,14 @@ Json surroundings(const OwnCommand& command) {
        {{"name", "threads"},
         {"stage", "run"},
         {"range", {1, "machine.cores"}},
-        {"default", "machine.cores"},
+        {"default", command.has_slower_cores ? "machine.fast_cores" : "machine.cores"},
         {"active_if", "threads_set == True"}},
-       {{"name", "affinity"},
-        {"stage", "run"},
-        {"values", {"none", "close", "spread"}},
-        {"active_if", "threads_set == True"}},
+       {{"name", "affinity"}, {"stage", "run"}, {"values", command.affinities}, {"active_if", "threads_set == True"}},
        {{"name", "wait_policy"}, {"stage", "run"}, {"values", {"default", "active", "passive"}}},
        {{"name", "allocator"}, {"stage", "run"}, {"values", command.allocators}, {"default", "glibc"}},
        {{"name", "huge_pages"}, {"stage", "run"}, {"type", "boolean"}, {"default", false}}});
+  if (!command.memory_policies.empty())
+    parameters.push_back({{"name", "memory_policy"}, {"stage", "run"}, {"values", command.memory_policies}});
   for (const FrameworkVariable& variable : kFrameworkVariables) {
     if (std::ranges::find(command.frameworks, variable.framework) == command.frameworks.end()) continue;
     const std::string name = "env." + std::string(variable.name);

@@ -40,6 +40,10 @@ struct OwnCommand {
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
   std::optional<std::int64_t> slice_steps;       ///< steps of a turn in a pair; empty: as usual
   std::optional<std::chrono::seconds> deadline;  ///< longest time of a run; empty: as usual
+  /// Values of these two that differ on this machine (measure::distinct_affinities).
+  std::vector<std::string> affinities = {"none", "close", "spread"};
+  std::vector<std::string> memory_policies = {};
+  bool has_slower_cores = false;  ///< so the default is a thread for each fast one
 };
 
 /// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command

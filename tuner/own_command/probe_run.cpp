@@ -45,6 +45,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   const std::filesystem::path report = plan.folder / "training.json";
   plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();
   plan.unset = launch->unset;
+  plan.memory = launch->memory;
   plan.deadline = kLongestProbeRun;
   plan.request.configuration = configuration.to_json();
   plan.request.steps = 1;

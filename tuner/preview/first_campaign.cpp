@@ -47,12 +47,38 @@ std::vector<std::string> build_parameters(const FoundHere& found) {
   return lines;
 }
 
+/// Slower cores make the faster ones wait at each barrier: without tuning one would leave them out.
+std::string thread_parameter(const FoundHere& found) {
+  const bool hybrid = found.fast_cores > 0 && found.fast_cores < found.cores;
+  return fmt::format(
+      "      // Threads that compute: this machine has {} {}{}.\n"
+      "      {{\"name\": \"threads\", \"stage\": \"run\", \"range\": [1, \"machine.cores\"], "
+      "\"default\": \"machine.{}\"}}",
+      found.cores, found.cores == 1 ? "core" : "cores",
+      hybrid ? fmt::format(", {} of them fast, which the default takes", found.fast_cores) : "",
+      hybrid ? "fast_cores" : "cores");
+}
+
+/// Where threads and their memory sit, as far as there is a choice here.
+std::vector<std::string> placing_parameters(const FoundHere& found) {
+  const std::string caches = has(found.affinities, "l3") ? ", in one L3 cache before the next" : "";
+  const std::string nodes = has(found.affinities, "numa") ? ", in one memory node before the next" : "";
+  std::vector<std::string> lines = {
+      fmt::format("      // Where threads sit: anywhere, on neighbouring cores, as far apart as possible{}{}.\n"
+                  "      {{\"name\": \"affinity\", \"stage\": \"run\", \"values\": {}}}",
+                  caches, nodes, quoted(found.affinities))};
+  if (found.memory_policies.empty()) return lines;
+  lines.push_back(
+      fmt::format("      // Which of the memory nodes: the one nearest to who first writes, all in turns, or only the "
+                  "threads' own.\n"
+                  "      {{\"name\": \"memory_policy\", \"stage\": \"run\", \"values\": {}}}",
+                  quoted(found.memory_policies)));
+  return lines;
+}
+
 std::vector<std::string> run_parameters(const FoundHere& found) {
   std::vector<std::string> lines = {
-      fmt::format("      // Threads that compute: this machine has {} {}.\n"
-                  "      {{\"name\": \"threads\", \"stage\": \"run\", \"range\": [1, \"machine.cores\"], "
-                  "\"default\": \"machine.cores\"}}",
-                  found.cores, found.cores == 1 ? "core" : "cores"),
+      thread_parameter(found),
       "      // Images a step. Larger ones also change what is learnt in an epoch; take it out to keep what you have.\n"
       "      {\"name\": \"batch\", \"stage\": \"run\", \"values\": [32, 64, 128, 256], \"default\": 128}"};
   if (has(found.frameworks, kOwn) && found.has_bf16) {
@@ -67,9 +93,7 @@ std::vector<std::string> run_parameters(const FoundHere& found) {
                     "      {{\"name\": \"isa_cap\", \"stage\": \"run\", \"values\": [\"none\", \"avx2\"]{}}}",
                     only_own(found)));
   }
-  lines.emplace_back(
-      "      // Where threads sit: anywhere, on neighbouring cores, or as far apart as possible.\n"
-      "      {\"name\": \"affinity\", \"stage\": \"run\", \"values\": [\"none\", \"close\", \"spread\"]}");
+  for (auto& line : placing_parameters(found)) lines.push_back(std::move(line));
   lines.emplace_back(
       "      // Whether threads that wait for each other spin or sleep.\n"
       "      {\"name\": \"wait_policy\", \"stage\": \"run\", \"values\": [\"default\", \"active\", \"passive\"]}");
@@ -87,7 +111,8 @@ std::string framework_parameter(const FoundHere& found) {
                                               : fmt::format("      // Installed when they are named here: {}.\n",
                                                             said(fmt::format("{}", fmt::join(found.more, ", "))));
   const std::string built = has(found.frameworks, kOwn) && found.compilers.empty()
-                                ? "      // There is no compiler: onednn is the program that came along, and how it is "
+                                ? "      // There is no compiler with the worker's headers: onednn is the program that "
+                                  "came along, and how it is "
                                   "built does not vary.\n"
                                 : "";
   return fmt::format(

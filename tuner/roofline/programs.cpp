@@ -49,7 +49,7 @@ std::expected<nlohmann::json, std::string> gpus_of_machine(const MachineMeasurin
   const WorkerRecipe* worker = find_worker("cudnn");
   const bool ours = measuring.programs.empty();
   const fs::path program = ours ? find_shipped(*worker) : program_beside(worker->program, measuring.programs);
-  if (program.empty()) return std::unexpected(ours && sees_gpu() ? shipped_obstacle(*worker) : std::string());
+  if (program.empty()) return std::unexpected(ours && sees_gpu() ? worker_obstacle(*worker) : std::string());
   const auto said = json_printed_by({program.string(), "--machine"}, kGpuMeasuring, stop);
   if (!said) return std::unexpected(said.error());
   const auto gpus = said->find("gpus");

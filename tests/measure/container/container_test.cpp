@@ -90,6 +90,14 @@ TEST_CASE("an image in another form is run as the file that it is", "[container]
   CHECK_THAT(words_of(*apptainer_runtime().command(image, sample_order())), ContainsSubstring("|--userns|"));
 }
 
+TEST_CASE("docker refuses a memory policy, which would not reach its containers", "[container]") {
+  ContainerOrder order = sample_order();
+  order.memory = {.mode = "bind", .nodes = {0}};
+  CHECK_FALSE(docker_runtime().command(kStoredImage, order));
+  order.memory = {.mode = "local"};
+  CHECK(docker_runtime().command(kStoredImage, order));
+}
+
 TEST_CASE("docker is told of CPUs, memory and user, and how to remove the container", "[container]") {
   const auto command = docker_runtime().command(kStoredImage, sample_order());
   REQUIRE(command);

@@ -139,6 +139,21 @@ TEST_CASE("a constraint that cannot be evaluated is named and left out alone", "
   CHECK_FALSE(known.space.check(forbidden).empty());
 }
 
+TEST_CASE("a space that was read without a compiler comes back as it was read", "[campaign]") {
+  space::Facts facts = sample_facts();
+  facts.set("machine.compilers", std::vector<std::string>{});
+  facts.set("machine.can_build", false);
+  nlohmann::json document = nlohmann::json::parse(kTwoConstraints);
+  document.erase("worker");
+  const auto spec = tuner::parse_campaign(document.dump(), "two.json", "/", facts);
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  REQUIRE_FALSE(spec->shipped_build.empty());
+  Archive archive;
+  const auto known = archive.through("two", spec->space, spec->document);
+  CHECK(known.without.empty());
+  check_equal(spec->space, known.space);
+}
+
 TEST_CASE("every shipped campaign comes back from the database with its space", "[campaign]") {
   const test::FakePythons pythons;
   const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_DIR,

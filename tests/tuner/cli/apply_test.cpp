@@ -18,8 +18,7 @@ namespace {
 
 /// A profile that was measured on this very machine, under the name `here`.
 deploy::Profile profile_here() {
-  static const measure::MachineFacts facts =
-      measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
+  static const measure::MachineFacts facts = measure::probe_machine(tuner::find_installation().machine_roots());
   deploy::Profile profile = test::sample_profile();
   profile.measured_on.machine = measure::fingerprint_of(facts);
   return profile;

@@ -93,7 +93,7 @@ class ProcessSlot final : public tuner::OrderExecutor {
 /// What the database of a whole campaign says, a line a trial. Keys are compared, for they say what was measured.
 std::vector<std::string> campaign_lines(const fs::path& folder, bool elsewhere) {
   const json document = fake_worker_campaign("computed");
-  const auto machine = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
+  const auto machine = measure::probe_machine(tuner::find_installation().machine_roots());
   const auto spec = tuner::parse_campaign(document.dump(), "test.json", "/", measure::facts_of(machine));
   if (!spec) FAIL(tuner::to_text(spec.error()));
   auto store = db::Store::open(folder / "test.db", db::Mode::ReadWrite);

@@ -96,6 +96,24 @@ TEST_CASE("without a compiler a first campaign does not vary how the worker is b
   CHECK(spec.space.find("precision") != nullptr);
 }
 
+TEST_CASE("a first campaign varies caches and memory nodes where there are several, and spares slower cores",
+          "[preview]") {
+  auto found = found_here();
+  CHECK_THAT(tuner::first_campaign(found), !ContainsSubstring("memory_policy") && !ContainsSubstring("fast_cores"));
+  found.affinities = {"none", "close", "spread", "l3", "numa"};
+  found.memory_policies = {"local", "interleave", "bind"};
+  found.fast_cores = 2;
+  auto machine = facts();
+  machine.set("machine.fast_cores", std::int64_t{2});
+  const auto spec = tuner::parse_campaign(tuner::first_campaign(found), "first.json", "/", machine);
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  CHECK(spec->space.find("affinity")->size() == 5);
+  CHECK(spec->space.find("memory_policy")->size() == 3);
+  CHECK(spec->space.find("threads")->size() == 4);
+  CHECK(*spec->space.default_configuration().find("threads") == space::Value(std::int64_t{2}));
+  CHECK_THAT(tuner::first_campaign(found), ContainsSubstring("4 cores, 2 of them fast"));
+}
+
 TEST_CASE("every line of a first campaign that varies something has a comment", "[preview]") {
   const auto text = tuner::first_campaign(found_here());
   CHECK_THAT(text, ContainsSubstring("A processor */ of 2026, 4 cores, 16 GiB"));

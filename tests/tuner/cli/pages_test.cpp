@@ -66,8 +66,7 @@ class Evening {
     auto spec = tuner::parse_campaign(std::string(kCampaign), "evening.json", "/", space::Facts());
     if (!spec) FAIL(tuner::to_text(spec.error()));
     SessionFixture<> cli(folder_, "nocturne.db");
-    cli.fingerprint =
-        measure::fingerprint_of(measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix}));
+    cli.fingerprint = measure::fingerprint_of(measure::probe_machine(tuner::find_installation().machine_roots()));
     know_machine(cli.fingerprint);
     FakeExecutor& executor = cli.executor;
     executor.step_seconds = step_seconds;

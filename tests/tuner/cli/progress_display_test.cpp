@@ -1,5 +1,6 @@
 #include "tuner/cli/measuring/progress_display.hpp"
 
+#include <chrono>
 #include <sstream>
 
 #include <catch2/catch_test_macros.hpp>
@@ -67,6 +68,53 @@ TEST_CASE("a campaign's first lines say what it does, and what its times are", "
       {.campaign = "mnist", .resumed = true, .trials_known = 7, .strategy = "auto", .times_processes = true});
   CHECK_THAT(watched.err.str(), ContainsSubstring("Continuing after 7 finished trials") &&
                                     ContainsSubstring("its time is that of the whole process"));
+}
+
+namespace {
+
+/// A clock that a test moves.
+struct HandClock {
+  std::chrono::system_clock::time_point now{std::chrono::hours(24 * 365 * 50)};
+  cli::ProgressDisplay display(WatchedDisplay& watched) {
+    return cli::ProgressDisplay(watched.context, nullptr, {}, [this] { return now; });
+  }
+};
+
+constexpr auto kMinute = std::chrono::minutes(1);
+
+}  // namespace
+
+TEST_CASE("on a terminal the line has the time of day, the share of the budget and the best so far", "[cli]") {
+  WatchedDisplay watched;
+  watched.context.err_is_terminal = true;
+  watched.context.columns = 200;
+  HandClock clock;
+  auto display = clock.display(watched);
+  display.running(0, {});
+  CHECK_THAT(watched.err.str(), Catch::Matchers::Matches("[0-9]{2}:[0-9]{2}  trial 0: .*"));
+  watched.err.str("");
+  display.finished(
+      trial(0, 10), false,
+      {.finished = 1, .baseline = trial(0, 10), .best = trial(0, 10), .elapsed = kMinute, .left = 3 * kMinute});
+  clock.now += kMinute;
+  display.running(1, {});
+  CHECK_THAT(watched.err.str(), ContainsSubstring(", 50 % of the budget, 1 done, best 10.0 s (1.00 x default)"));
+}
+
+TEST_CASE("in a log a trial that takes long has a line a minute", "[cli]") {
+  WatchedDisplay watched;
+  HandClock clock;
+  auto display = clock.display(watched);
+  display.running(3, {});
+  display.progress({.steps = 7});
+  CHECK(watched.err.str().empty());
+  clock.now += kMinute;
+  display.progress({.steps = 40});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  trial 3: ") && ContainsSubstring("[step 40]\n"));
+  watched.err.str("");
+  clock.now += kMinute / 2;
+  display.progress({.steps = 60});
+  CHECK(watched.err.str().empty());
 }
 
 TEST_CASE("on a terminal a long line goes on below, in a log it stays one line", "[cli]") {

@@ -140,8 +140,7 @@ TEST_CASE("machine shows what was measured here, and says how where nothing was"
   CHECK(cli.nocturne({"machine"}) == ExitCode::NotFound);
   {
     auto store = cli.open();
-    know_sample(store, measure::fingerprint_of(
-                           measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix})));
+    know_sample(store, measure::fingerprint_of(measure::probe_machine(tuner::find_installation().machine_roots())));
   }
   CHECK(cli.nocturne({"machine"}) == ExitCode::Ok);
   CHECK_THAT(cli.out(), ContainsSubstring("f32 arithmetic") && ContainsSubstring("200.0") &&
@@ -156,8 +155,7 @@ TEST_CASE("machine shows what was measured here, and says how where nothing was"
 
 TEST_CASE("machine says which figures are doubtful, how often they were measured, and what is done about it", "[cli]") {
   test::CliFixture cli;
-  const auto machine =
-      measure::fingerprint_of(measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix}));
+  const auto machine = measure::fingerprint_of(measure::probe_machine(tuner::find_installation().machine_roots()));
   auto figures = test::sample_figures();
   figures["measurements"][1]["tries"] = 4;
   figures["measurements"][1]["doubt"] = "2 threads reached 1.00 times what one did";

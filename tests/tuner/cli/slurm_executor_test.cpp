@@ -129,7 +129,7 @@ class Nodes {
     return executor->next();
   }
 
-  measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
+  measure::MachineFacts machine = measure::probe_machine(tuner::find_installation().machine_roots());
   tuner::CampaignSpec spec = read_spec();
   std::chrono::nanoseconds longest = std::chrono::minutes(5);
   Notes notes;

@@ -117,6 +117,17 @@ TEST_CASE("the command runs on the profile's CPUs", "[deploy]") {
   CHECK(run_in_child(deploy::plan_apply(profile, {"sh", "-c", script}, machine, false)).code == 0);
 }
 
+TEST_CASE("the command has the profile's memory policy", "[deploy]") {
+  if (!std::filesystem::exists("/proc/self/numa_maps")) SKIP("this kernel shows no numa_maps");
+  deploy::Profile profile = test::sample_profile();
+  profile.launch.memory = {.mode = "bind", .nodes = {0}};
+  const auto plan = shell_plan(profile, "grep -q ' bind:0 ' /proc/self/numa_maps");
+  CHECK(run_in_child(plan).code == 0);
+  CHECK_THAT(deploy::shell_line(plan), ContainsSubstring(" numactl --membind=0 sh -c "));
+  profile.launch.memory.nodes = {900};
+  CHECK(run_in_child(shell_plan(profile, "true")).step == deploy::ExecuteStep::Prepare);
+}
+
 TEST_CASE("a command that cannot start is told from one that fails", "[deploy]") {
   const test::TemporaryFolder folder;
   auto plan = deploy::plan_apply(test::sample_profile(), {"/nowhere/command"}, same_machine(), false);

@@ -244,6 +244,20 @@ TEST_CASE("the exported script binds the worker to the CPUs that were measured",
   CHECK(test::read_file(exported.out() / "cpus") == allowed.output);
 }
 
+TEST_CASE("the exported script puts the worker's memory where it was measured, and says what it needs for that",
+          "[deploy]") {
+  deploy::Profile profile = test::sample_profile();
+  CHECK_FALSE(deploy::export_sh(profile).contains("numactl"));
+  profile.launch.cpus = {0};
+  profile.launch.memory = {.mode = "interleave", .nodes = {0, 1}};
+  const std::string script = deploy::export_sh(profile);
+  CHECK_THAT(script, ContainsSubstring("exec taskset -c 0 numactl '--interleave=0,1' \"$program\""));
+  CHECK_THAT(script, ContainsSubstring("fail 'numactl is missing (package numactl)' 5\n"));
+  CHECK_THAT(deploy::export_changes(profile),
+             ContainsSubstring("# before the command: taskset -c 0 numactl '--interleave=0,1'\n"));
+  CHECK_THAT(deploy::export_env(profile), ContainsSubstring("numactl --interleave=0,1\n"));
+}
+
 namespace {
 
 /// A training of the user's own, whose levers are pulled.

@@ -26,6 +26,7 @@ TEST_CASE("a profile survives its JSON", "[deploy]") {
   deploy::Profile profile = test::sample_profile();
   profile.launch.cpus = {0, 2, 3};
   profile.launch.preload = {"/usr/lib/libjemalloc.so.2"};
+  profile.launch.memory = {.mode = "bind", .nodes = {0, 1}};
   profile.step = deploy::StepForecast{.seconds = 0.0125, .sd = 0.03, .degrees = 9, .processes = 6};
   profile.training.script = "/home/me/train.py";
   profile.training.script_digest = std::string(64, 'a');
@@ -65,6 +66,10 @@ TEST_CASE("a profile that would do harm or nonsense is refused, and the place is
   CHECK_THAT(error_with("/launch/environment", {{"X", 1}}), ContainsSubstring("/launch/environment"));
   CHECK_THAT(error_with("/launch/unset", {"a;b"}), ContainsSubstring("'a;b'"));
   CHECK_THAT(error_with("/launch/cpus", {-1}), ContainsSubstring("/launch/cpus"));
+  CHECK_THAT(error_with("/launch/memory_policy", {{"mode", "bind"}, {"nodes", nlohmann::json::array()}}),
+             ContainsSubstring("/launch/memory_policy/mode"));
+  CHECK_THAT(error_with("/launch/memory_policy", {{"mode", "x"}, {"nodes", {0}}}),
+             ContainsSubstring("/launch/memory_policy/mode"));
   CHECK_THAT(error_with("/launch/preload", {"lib.so"}), ContainsSubstring("/launch/preload"));
   CHECK_THAT(error_with("/launch/preload", {"/a.so:/b.so"}), ContainsSubstring("/launch/preload"));
   CHECK_THAT(error_with("/configuration", {{"x", nullptr}}), ContainsSubstring("/configuration"));

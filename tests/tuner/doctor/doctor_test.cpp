@@ -44,9 +44,10 @@ void write(const fs::path& file, const std::string& text) {
 
 TEST_CASE("a good machine has nothing to complain about", "[doctor]") {
   const auto facts = good_machine();
-  for (const Diagnosis& finding : {check_processor(facts), check_instructions(facts), check_memory(facts),
-                                   check_compilers(facts), check_onednn(facts), check_allocators(facts),
-                                   check_steadiness(facts), check_huge_pages(facts), check_quiet(facts, {})}) {
+  for (const Diagnosis& finding :
+       {check_processor(facts), check_instructions(facts), check_memory(facts), check_compilers(facts, true),
+        check_headers(facts, true), check_onednn(facts, true), check_allocators(facts), check_steadiness(facts),
+        check_huge_pages(facts), check_quiet(facts, {})}) {
     CAPTURE(finding.subject, finding.found, finding.meaning);
     CHECK(finding.health == Health::Good);
     CHECK(finding.packages.empty());
@@ -56,18 +57,46 @@ TEST_CASE("a good machine has nothing to complain about", "[doctor]") {
 TEST_CASE("what is missing is said with what follows and what to install", "[doctor]") {
   auto facts = good_machine();
   facts.compilers.clear();
-  CHECK(check_compilers(facts).health == Health::Bad);
-  CHECK(check_compilers(facts).packages == std::vector<std::string>{"g++"});
+  CHECK(check_compilers(facts, false).health == Health::Bad);
+  CHECK(check_compilers(facts, false).packages == std::vector<std::string>{"g++"});
   facts.compilers = {{"g++", "/usr/bin/g++", ""}};
-  CHECK(check_compilers(facts).health == Health::Optional);
-  CHECK(check_compilers(facts).packages == std::vector<std::string>{"clang-19"});
+  CHECK(check_compilers(facts, false).health == Health::Optional);
+  CHECK(check_compilers(facts, false).packages == std::vector<std::string>{"clang-19"});
   facts.compilers = {{"clang++", "/usr/bin/clang++", ""}};
-  CHECK(check_compilers(facts).health == Health::Bad);
+  CHECK(check_compilers(facts, false).health == Health::Bad);
   facts.allocators = {"glibc", "glibc-large"};
   CHECK(check_allocators(facts).health == Health::Optional);
   CHECK(check_allocators(facts).packages == std::vector<std::string>{"libjemalloc2", "libtcmalloc-minimal4"});
   facts.onednn.clear();
-  CHECK(check_onednn(facts).health == Health::Bad);
+  CHECK(check_onednn(facts, false).health == Health::Bad);
+}
+
+TEST_CASE("without a compiler campaigns run with the worker that came along, and the doctor says what cannot vary",
+          "[doctor]") {
+  auto facts = good_machine();
+  facts.compilers.clear();
+  facts.onednn.clear();
+  const std::vector<Diagnosis> findings = {check_compilers(facts, true), check_onednn(facts, true)};
+  CHECK(tuner::can_measure(findings));
+  CHECK_THAT(findings[0].meaning, ContainsSubstring("came along") && ContainsSubstring("march"));
+  CHECK(tuner::install_line(findings) == "apt-get install g++");
+  CHECK(check_headers(facts, true).health == Health::Note);
+  facts.compilers = {{"g++", "/usr/bin/g++", ""}};
+  facts.missing_headers = {{"zlib.h", "zlib1g-dev"}};
+  CHECK(check_headers(facts, true).health == Health::Optional);
+  CHECK(check_headers(facts, true).found == "missing: zlib.h");
+  CHECK(check_headers(facts, false).health == Health::Bad);
+  CHECK(check_headers(facts, false).packages == std::vector<std::string>{"zlib1g-dev"});
+  facts.compilers = {{"clang++", "/usr/bin/clang++", ""}};
+  CHECK(tuner::can_measure({check_compilers(facts, true)}));
+}
+
+TEST_CASE("kinds of cores and memory nodes are named where there are several", "[doctor]") {
+  auto facts = good_machine();
+  CHECK(check_processor(facts).found == "A processor, 4 of 4 cores usable");
+  facts.cores_by_kind = {1, 3};
+  facts.numa_nodes = 2;
+  CHECK(check_processor(facts).found == "A processor, 4 of 4 cores usable (1 fast, 3 slower), 2 memory nodes");
 }
 
 TEST_CASE("the install line names each package once, the needed ones first", "[doctor]") {

@@ -60,7 +60,7 @@ TEST_CASE("a worker that was not built is unsupported, in a sentence that says w
   CHECK(prepared.error().outcome == space::Outcome::Unsupported);
   const bool gpu = tuner::sees_gpu();
   CHECK_THAT(prepared.error().reason, ContainsSubstring(gpu ? "./quickstart --cuda" : "no NVIDIA GPU"));
-  CHECK(tuner::shipped_obstacle(*tuner::find_worker("onednn")).empty());
+  CHECK(tuner::worker_obstacle(*tuner::find_worker("onednn")).empty());
 }
 
 TEST_CASE("a GPU is seen by its device", "[tuner][frameworks]") {

@@ -52,6 +52,22 @@ constexpr const char* kUses = R"("{batch}", "{amp?-a}", ["-l", "{lanes}"])";
 
 }  // namespace
 
+TEST_CASE("around a command memory nodes and slower cores are varied where there are any", "[own_command]") {
+  auto command = own({"train"});
+  CHECK(spec_of(command).space.find("memory_policy") == nullptr);
+  command.affinities = {"none", "close", "spread", "l3"};
+  command.memory_policies = {"local", "interleave", "bind"};
+  command.has_slower_cores = true;
+  const auto document = command_document(command).value();
+  CHECK_THAT(document.dump(), ContainsSubstring(R"("default":"machine.fast_cores")"));
+  auto facts = test::sample_facts();
+  facts.set("machine.fast_cores", std::int64_t{4});
+  const auto spec = parse_campaign(document.dump(), "f.json", "/folder", facts);
+  if (!spec) FAIL(to_text(spec.error()));
+  CHECK(spec->space.find("memory_policy")->size() == 3);
+  CHECK(spec->space.find("affinity")->size() == 4);
+}
+
 TEST_CASE("what varies is read as it was written", "[own_command]") {
   const auto batch = read_variation("--batch-size=32,64").value();
   CHECK(batch.parameter() == "batch");

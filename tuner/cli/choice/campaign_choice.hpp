@@ -21,7 +21,8 @@ struct CampaignChoice {
   std::optional<std::int64_t> generation;
 };
 
-void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice);
+/// `word` names the positional. One that has an option's name, as --campaign, is refused by newer versions of CLI11.
+void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice, const std::string& word = "campaign");
 
 /// The words that name this very campaign to a subcommand, for commands that a page proposes: "evening --generation 2".
 [[nodiscard]] std::string words_for(const db::CampaignSummary& campaign);

@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kBusyPatience{30};
 space::Facts facts_for(const std::string& file) {
   const auto text = space::read_file(file);
   if (!text || !text->contains("machine.")) return {};
-  const measure::MachineRoots roots{.root = "/", .onednn_prefix = tuner::find_installation().onednn_prefix};
+  const measure::MachineRoots roots = tuner::find_installation().machine_roots();
   return measure::facts_of(measure::probe_machine(roots));
 }
 

@@ -16,18 +16,10 @@
 #include "tuner/cli/output/format.hpp"
 
 namespace nocturne::cli {
-namespace {
-
-measure::MachineRoots roots_of(const tuner::Installation& installation) {
-  return {.onednn_prefix = installation.onednn_prefix};
-}
-
-}  // namespace
-
 MeasurementContext::MeasurementContext(const Context& context)
     : context_((prepare_to_run(context), context)),
       installation_(tuner::find_installation()),
-      machine_(measure::probe_machine(roots_of(installation_))),
+      machine_(measure::probe_machine(installation_.machine_roots())),
       fingerprint_(measure::fingerprint_of(machine_)),
       frameworks_(frameworks_here(context, installation_)) {}
 
@@ -36,11 +28,11 @@ space::Facts MeasurementContext::facts() const {
 }
 
 space::Fingerprint MeasurementContext::fingerprint_now() const {
-  return measure::with_cheap_fields(fingerprint_, measure::probe_machine_cheaply(roots_of(installation_)));
+  return measure::with_cheap_fields(fingerprint_, measure::probe_machine_cheaply(installation_.machine_roots()));
 }
 
 void MeasurementContext::look_again() {
-  machine_ = measure::probe_machine(roots_of(installation_));
+  machine_ = measure::probe_machine(installation_.machine_roots());
   fingerprint_ = measure::fingerprint_of(machine_);
 }
 

@@ -16,7 +16,7 @@ namespace nocturne::cli {
 namespace {
 
 constexpr auto kRewriteEvery = std::chrono::seconds(1);
-constexpr auto kSayEvery = std::chrono::seconds(30);  // in a log
+constexpr auto kSayEvery = std::chrono::minutes(1);  // in a log
 
 }  // namespace
 
@@ -42,6 +42,7 @@ void ProgressDisplay::clear_status() {
 void ProgressDisplay::line(const std::string& text) {
   const std::scoped_lock lock(writing_);
   clear_status();
+  last_line_ = clock_();
   *context_.err << (on_terminal() ? laid_out(text, context_.columns) : text) << '\n' << std::flush;
 }
 
@@ -52,6 +53,27 @@ void ProgressDisplay::status(const std::string& text) {
   const std::size_t width = context_.columns > 1 ? context_.columns - 1 : 79;
   *context_.err << shortened(one_line(text), width) << std::flush;
   status_shown_ = true;
+}
+
+std::string ProgressDisplay::standing() const {
+  const auto now = clock_();
+  const auto unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+  std::string text = time_text(unix_ns).substr(std::string_view("2024-05-31 ").size());
+  if (left_) {
+    const std::chrono::duration<double> spent = spent_ + (now - forecast_at_), all = spent_ + *left_;
+    if (all.count() > 0) text += fmt::format(", {:.0f} % of the budget", 100 * std::min(1.0, spent / all));
+  }
+  return progress_.empty() ? text : text + ", " + progress_;
+}
+
+void ProgressDisplay::stand(const std::string& doing) {
+  const std::string text = fmt::format("{}  {}", standing(), doing);
+  status(text);
+  if (on_terminal()) return;
+  std::unique_lock lock(writing_);
+  const bool due = clock_() - last_line_ >= kSayEvery;
+  lock.unlock();
+  if (due) line(text);
 }
 
 void ProgressDisplay::opened(const tuner::Opening& opening) {
@@ -95,7 +117,7 @@ void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
 void ProgressDisplay::preparing(std::int64_t number, const space::Configuration& configuration) {
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
   installing_ = false;
-  status(fmt::format("{}  preparing {}", progress_, doing_));
+  stand("preparing " + doing_);
   tick_while_preparing(fmt::format("preparing trial {}", number));
 }
 
@@ -123,16 +145,16 @@ void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds bui
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
   ticker_.stop();
   doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
-  status(fmt::format("{}  {}", progress_, doing_));
+  stand(doing_);
 }
 
 void ProgressDisplay::progress(const measure::RunProgress& progress) {
-  std::string text = fmt::format("{}  {}", progress_, doing_);
+  std::string text = doing_;
   if (!progress.phase.empty())
     text += fmt::format(" [{}]", progress.phase);
   else if (progress.steps > 0)
     text += fmt::format(" [step {}]", progress.steps);
-  status(text);
+  stand(text);
 }
 
 void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Progress& progress) {
@@ -158,6 +180,9 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   }
   line(text);
 
+  forecast_at_ = clock_();
+  spent_ = progress.elapsed;
+  left_ = progress.left;
   progress_ = fmt::format("{}{} done", progress.finished, progress.wanted ? fmt::format("/{}", *progress.wanted) : "");
   if (progress.failed > 0) progress_ += fmt::format(", {} failed", progress.failed);
   if (progress.best && progress.best->estimate) {

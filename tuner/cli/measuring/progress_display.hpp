@@ -1,6 +1,7 @@
 #pragma once
 
-/// Shows a campaign on standard error: one line that is rewritten on a terminal, a line for each trial elsewhere.
+/// Shows a campaign on standard error: one line that is rewritten on a terminal; in a log a line for each trial, and
+/// one a minute where a trial takes longer.
 
 #include <atomic>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -43,11 +45,18 @@ class Ticker {
 /// Not thread-safe. The context outlives it.
 class ProgressDisplay final : public tuner::Observer {
  public:
+  using Clock = std::function<std::chrono::system_clock::time_point()>;
+
   /// `terminal_gone`: becomes true when standard error is a terminal no more; null: it stays.
   /// `defaults`: configurations are shown as their difference from these; empty: from trial 0's.
+  /// `clock`: the time of day; tests have their own.
   explicit ProgressDisplay(const Context& context, const std::atomic<bool>* terminal_gone = nullptr,
-                           tuner::DefaultSettings defaults = {})
-      : context_(context), terminal_gone_(terminal_gone), baseline_(std::move(defaults)) {}
+                           tuner::DefaultSettings defaults = {}, Clock clock = std::chrono::system_clock::now)
+      : context_(context),
+        terminal_gone_(terminal_gone),
+        clock_(std::move(clock)),
+        last_line_(clock_()),
+        baseline_(std::move(defaults)) {}
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
   ~ProgressDisplay() override { clear(); }
@@ -81,6 +90,9 @@ class ProgressDisplay final : public tuner::Observer {
  private:
   void line(const std::string& text);    ///< stays
   void status(const std::string& text);  ///< rewritten by the next one; nothing where there is no terminal
+  /// status(), with the time of day, the share of the budget and the best so far before it; in a log once a minute.
+  void stand(const std::string& doing);
+  [[nodiscard]] std::string standing() const;
 
   void clear_status();
   /// Says how long it goes on, until something else happens.
@@ -99,6 +111,12 @@ class ProgressDisplay final : public tuner::Observer {
   std::string compared_;                         ///< which two trials the user has compared
   std::string doing_;                            ///< what the present run is for
   std::string progress_;                         ///< best so far, rate, time left
+  Clock clock_;
+  std::chrono::system_clock::time_point last_line_;  ///< when one was written that stays
+  /// When the forecast was made, what had been spent by then, and what was left: the share goes on meanwhile.
+  std::chrono::system_clock::time_point forecast_at_{};
+  std::chrono::nanoseconds spent_{};
+  std::optional<std::chrono::nanoseconds> left_;
   tuner::DefaultSettings baseline_;
   std::mutex writing_;  ///< the ticker's lines and ours
   Ticker ticker_;       ///< the last member: it is stopped before what it uses goes

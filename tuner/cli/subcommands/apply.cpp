@@ -70,7 +70,7 @@ struct ApplyOptions {
 namespace fs = std::filesystem;
 
 deploy::ApplyMachine this_machine() {
-  const measure::MachineRoots roots{.onednn_prefix = tuner::find_installation().onednn_prefix};
+  const measure::MachineRoots roots = tuner::find_installation().machine_roots();
   const measure::MachineFacts facts = measure::probe_machine(roots);
   return {.fingerprint = measure::fingerprint_of(facts), .allowed_cpus = facts.allowed_cpus};
 }

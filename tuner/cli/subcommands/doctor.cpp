@@ -55,9 +55,8 @@ std::vector<Diagnosis> examine(const Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   // What asks other programs goes beside each other; the look at the load comes when all of them are gone.
   auto runtimes = std::async(std::launch::async, tuner::probe_runtimes);
-  auto machine = std::async(std::launch::async, [&installation] {
-    return measure::probe_machine({.root = "/", .onednn_prefix = installation.onednn_prefix});
-  });
+  auto machine =
+      std::async(std::launch::async, [&installation] { return measure::probe_machine(installation.machine_roots()); });
   auto data =
       std::async(std::launch::async, [&installation] { return tuner::check_data(installation.data_set("mnist")); });
   const Diagnosis frameworks = tuner::check_frameworks(*frameworks_here(context, installation));
@@ -68,8 +67,9 @@ std::vector<Diagnosis> examine(const Context& context) {
                                      tuner::check_memory(facts),
                                      tuner::check_gpu(facts),
                                      tuner::check_gpu_worker(tuner::sees_gpu(), gpu_worker()),
-                                     tuner::check_compilers(facts),
-                                     tuner::check_onednn(facts),
+                                     tuner::check_compilers(facts, tuner::came_along()),
+                                     tuner::check_headers(facts, tuner::came_along()),
+                                     tuner::check_onednn(facts, tuner::came_along()),
                                      tuner::check_sources(installation.source_root),
                                      tuner::check_supervisor(measure::find_supervisor()),
                                      data.get(),

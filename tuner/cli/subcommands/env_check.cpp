@@ -90,7 +90,7 @@ EnvironmentCheck check(const measure::EnvironmentRecipe& recipe, const EnvOrder&
   if (std::string reason = why_not_checked(recipe, order, interruption.token()); !reason.empty())
     return {.reason = std::move(reason)};
   const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
   const auto spec = tuner::parse_campaign(check_campaign(recipe), "env-check", "/", measure::facts_of(machine),
                                           order.frameworks.get());
   if (!spec) return {.reason = one_line(tuner::to_text(spec.error()))};
@@ -242,7 +242,7 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
   std::vector<CheckedRow> rows = std::move(to_check.refused);
   if (!to_check.recipes.empty()) {
     const tuner::Installation installation = tuner::find_installation();
-    const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+    const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
     std::vector<std::string> names;
     for (const measure::EnvironmentRecipe* recipe : to_check.recipes) names.push_back(recipe->name);
     const auto spec = tuner::parse_campaign(thorough_campaign(names), "env-check", "/", measure::facts_of(machine),

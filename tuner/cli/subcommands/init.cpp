@@ -12,7 +12,7 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "measure/run/own_program.hpp"
+#include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -22,7 +22,6 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
-#include "tuner/installation/own_workers.hpp"
 #include "tuner/preview/first_campaign.hpp"
 
 namespace nocturne::cli {
@@ -32,11 +31,6 @@ struct InitOptions {
   std::string file = "campaign.json";
   bool force = false;
 };
-
-/// Whether our own worker is there without being built.
-bool came_along() {
-  return !measure::find_own_program("nocturne-onednn", "NOCTURNE_ONEDNN_PROGRAM").empty();
-}
 
 /// The CPU's alone: what a GPU could train has examples of its own.
 tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFacts& machine,
@@ -48,11 +42,15 @@ tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFac
                          .has_bf16 = measure::has_isa(machine, "avx512_bf16") || measure::has_isa(machine, "amx_bf16"),
                          .has_avx512 = measure::has_isa(machine, "avx512f"),
                          .allocators = machine.allocators};
-  for (const measure::Compiler& each : machine.compilers) found.compilers.push_back(each.name);
+  const measure::LaunchMachine placing = measure::probe_launch_machine();
+  found.affinities = measure::distinct_affinities(placing);
+  found.memory_policies = measure::distinct_memory_policies(placing);
+  if (!machine.cores_by_kind.empty()) found.fast_cores = machine.usable_fast_cores();
+  if (machine.can_build())
+    for (const measure::Compiler& each : machine.compilers) found.compilers.push_back(each.name);
   for (const std::string& name : frameworks.names()) {
     if (name.contains("cuda") || name.contains("cudnn") || !frameworks.obstacle(name).empty()) continue;
     const bool own = frameworks.recipe(name) == nullptr;
-    if (own && found.compilers.empty() && !came_along()) continue;  // it is built here
     const bool ready = own || frameworks.installed(name).has_value();
     (ready ? found.frameworks : found.more).push_back(name);
   }
@@ -80,7 +78,7 @@ ExitCode run(const InitOptions& options, Context& context) {
     return complain(context, ExitCode::Usage, fmt::format("{} is there already; --force replaces it", options.file));
   const tuner::Installation installation = tuner::find_installation();
   const auto frameworks = frameworks_here(context, installation);
-  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
   const tuner::FoundHere found = look_here(options, machine, *frameworks);
   if (found.frameworks.empty()) {
     return complain(context, ExitCode::Unavailable,

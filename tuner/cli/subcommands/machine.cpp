@@ -182,7 +182,7 @@ void setup(CLI::App& subcommand, MachineOptions& options) {
 ExitCode run(const MachineOptions& options, Context& context) {
   if (options.action == kImport) return import_machine(options, context);
   const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
   if (options.measure) return measure_and_show(options, context, machine);
   const std::string unknown =
       fmt::format("what this machine can do at best was not measured yet: '{}' does it, in about 20 s",

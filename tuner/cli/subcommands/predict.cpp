@@ -248,8 +248,7 @@ void setup(CLI::App& subcommand, PredictOptions& options) {
 ExitCode run(const PredictOptions& options, Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const auto frameworks = frameworks_here(context, installation);
-  const measure::MachineFacts machine =
-      measure::probe_machine({.root = "/", .onednn_prefix = installation.onednn_prefix});
+  const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
   const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());
   if (!spec) return complain(context, ExitCode::Usage, tuner::to_text(spec.error()));
   if (spec->objective.target)

@@ -30,7 +30,7 @@ void setup(CLI::App& subcommand, ReportOptions& options) {
             "html: a campaign as one page; paper: the published results of the paper that Nocturne takes up")
       ->required()
       ->check(CLI::IsMember({"html", "paper"}).description(""));
-  add_value(subcommand, "campaign", options.campaigns, "NAME",
+  add_value(subcommand, "campaigns", options.campaigns, "NAME",
             "html: name of the campaign (default: the one opened last); two: side by side");
   add_value(subcommand, "-o,--output", options.output, "FILE",
             "html: where to write; '-' is standard output (default: reports/NAME.html in the data folder)");

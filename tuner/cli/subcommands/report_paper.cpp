@@ -33,7 +33,7 @@ namespace {
 constexpr const char* kPaperCampaign = "examples/paper-mnist-cpu.json";
 
 struct Machine {
-  measure::MachineFacts facts = measure::probe_machine({.onednn_prefix = tuner::find_installation().onednn_prefix});
+  measure::MachineFacts facts = measure::probe_machine(tuner::find_installation().machine_roots());
   std::string key = measure::fingerprint_of(facts).key();
 };
 

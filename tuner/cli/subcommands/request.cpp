@@ -148,10 +148,9 @@ RequestAnswer answer_of_request(const RequestOptions& options, Context& context)
   RequestAnswer answer{.request = requested(options, context, registry)};
   const tuner::Installation installation = tuner::find_installation();
   const auto frameworks = frameworks_here(context, installation);
-  tuner::Candidates candidates{
-      .offers = tuner::offers_of(registry, *frameworks, image_recipes_here(context)),
-      .here = measure::fingerprint_of(measure::probe_machine({.onednn_prefix = installation.onednn_prefix})),
-      .obstacle = [&](const std::string& name) { return frameworks->obstacle(name); }};
+  tuner::Candidates candidates{.offers = tuner::offers_of(registry, *frameworks, image_recipes_here(context)),
+                               .here = measure::fingerprint_of(measure::probe_machine(installation.machine_roots())),
+                               .obstacle = [&](const std::string& name) { return frameworks->obstacle(name); }};
   tuner::Demands demands = tuner::demands_of(answer.request);
   const bool tunes = options.tune || answer.request.optimisation.value("enable_autotuning", false);
   if (tunes || !options.write.empty()) {

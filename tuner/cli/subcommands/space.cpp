@@ -244,7 +244,7 @@ void setup(CLI::App& subcommand, SpaceOptions& options) {
 /// Usage where the file has problems.
 ExitCode run(const SpaceOptions& options, Context& context) {
   const tuner::Installation installation = tuner::find_installation();
-  const measure::MachineRoots roots{.root = "/", .onednn_prefix = installation.onednn_prefix};
+  const measure::MachineRoots roots = installation.machine_roots();
   const auto frameworks = frameworks_here(context, installation);
   const measure::MachineFacts machine = measure::probe_machine(roots);
   const auto spec = tuner::load_campaign(options.file, measure::facts_of(machine), frameworks.get());

@@ -208,13 +208,14 @@ constexpr const char* kTuneFooter =
     "\n"
     "A command of your own behind '--' needs no campaign file and no changed line. It runs once: which steps and\n"
     "which levers (what can be changed in the script from outside: precision, layout, compiler, loader, ...) it has,\n"
-    "how long they take, which files it writes. Levers are varied, and around it threads, affinity, wait policy,\n"
-    "allocator, huge pages and framework variables; its own options if --vary names them (the first value, or the\n"
-    "one that the command has, is the default). Each run works in a private view of this folder, which stays as it\n"
-    "is. What it writes elsewhere is named, and allowed by --writes-outside or --share. A run ends when enough steps\n"
-    "are known; where none are seen, --pattern finds them in what it prints, or the whole process is timed. Whether a\n"
-    "script with levers learns as it does unchanged is checked before it may win; what --vary and --allow batch do to\n"
-    "learning is not, unless --accuracy and --target make it the time until the script is as accurate as wanted.\n"
+    "how long they take, which files it writes. Levers are varied, and around it threads, affinity, memory policy,\n"
+    "wait policy, allocator, huge pages and framework variables; its own options if --vary names them (the first\n"
+    "value, or the one that the command has, is the default). Each run works in a private view of this folder, which\n"
+    "stays as it is. What it writes elsewhere is named, and allowed by --writes-outside or --share. A run ends when\n"
+    "enough steps are known; where none are seen, --pattern finds them in what it prints, or the whole process is\n"
+    "timed. Whether a script with levers learns as it does unchanged is checked before it may win; what --vary and\n"
+    "--allow batch do to learning is not, unless --accuracy and --target make it the time until the script is as\n"
+    "accurate as wanted.\n"
     "'nocturne apply NAME' runs it tuned, 'nocturne export --format changes' writes the lines that "
     "do\n"
     "the same in the script.\n"
@@ -364,7 +365,7 @@ class TuneSession {
 ExitCode only_plan(TuneOptions options, const Context& context) {
   const tuner::Installation installation = tuner::find_installation();
   const auto frameworks = frameworks_here(context, installation);
-  const measure::MachineFacts machine = measure::probe_machine({.onednn_prefix = installation.onednn_prefix});
+  const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
   CommandOptions& command = options.command;
   const bool unseen = context.command_given && command.time.empty() && command.pattern.empty();
   if (unseen) command.time = "process";  // else it would be run, to see

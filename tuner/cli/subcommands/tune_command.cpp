@@ -186,14 +186,18 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
 
 /// The command as the options have it. Throws Refusal.
 tuner::OwnCommand own_command(const CommandOptions& options, const Context& context) {
+  const measure::LaunchMachine machine = measure::probe_launch_machine();
   tuner::OwnCommand command{.words = context.command,
                             .folder = fs::current_path(),
                             .name = options.name,
-                            .allocators = measure::available_allocators(measure::probe_launch_machine()),
+                            .allocators = measure::available_allocators(machine),
                             .examples = options.examples,
                             .allow_batch = std::ranges::find(options.allow, "batch") != options.allow.end(),
                             .files = options.in_place ? measure::Files::InPlace : measure::Files::Private,
-                            .pattern = options.pattern};
+                            .pattern = options.pattern,
+                            .affinities = measure::distinct_affinities(machine),
+                            .memory_policies = measure::distinct_memory_policies(machine),
+                            .has_slower_cores = measure::cores_by_kind(machine.allowed).size() > 1};
   command.frameworks = tuner::imported_frameworks(command.words, command.folder);
   for (const std::string& path : options.share) command.shared.push_back(fs::absolute(path).lexically_normal());
   for (const std::string& text : options.vary) {

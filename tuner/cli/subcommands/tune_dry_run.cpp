@@ -85,6 +85,7 @@ ExitCode print_plan(const Context& context, const tuner::CampaignSpec& spec, con
                        : std::string(" would begin:\n\n"));
   print_planned_steps(context, steps);
   print_altogether(context, ahead);
+  if (!spec.shipped_build.empty()) *context.out << fmt::format("Note: {}.\n", spec.shipped_build);
   return ExitCode::Ok;
 }
 

@@ -32,6 +32,8 @@ std::string export_env(const Profile& profile) {
     text += "# For taskset -c, or CPUAffinity= of systemd: a variable alone cannot bind a process.\n";
     text += assignment("NOCTURNE_CPUS", cpus);
   }
+  if (const auto words = measure::numactl_words(profile.launch.memory); !words.empty())
+    text += fmt::format("# Before the command, for its memory: {}\n", shell_command(words));
   if (pulls_levers(profile))
     text += "# The levers act through a module in front of Python, which 'nocturne export --format sh' takes along.\n";
   for (const std::string& name : profile.launch.unset)

@@ -113,8 +113,7 @@ std::string export_sh(const Profile& profile) {
   }
   if (!program_is_inside(profile))
     text += "\n[ -x \"$program\" ] || fail \"$program is missing; tune again or export again on this machine\" 5\n";
-  if (!profile.launch.cpus.empty())
-    text += "command -v taskset >/dev/null || fail 'taskset is missing (package util-linux)' 5\n";
+  text += placing_checks(profile.launch, " 5");
   for (const auto& library : inside.empty() ? profile.launch.preload : std::vector<std::filesystem::path>()) {
     const std::string path = library.string();
     text +=
@@ -131,10 +130,7 @@ std::string export_sh(const Profile& profile) {
   text += "printf 'results: %s\\n' \"$output/events.jsonl\" >&2\n";
   text += "cd -- \"$output\"\n";
   if (inside.empty()) return text + launch(profile);
-  text += inside + "exec";
-  if (const std::string cpus = profile.launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
-  text += " \"$@\"\n";
-  return text;
+  return text + inside + "exec" + placing_words(profile.launch) + " \"$@\"\n";
 }
 
 }  // namespace nocturne::deploy
