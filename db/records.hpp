@@ -281,8 +281,9 @@ struct StoredPair {
 struct ComparisonRecord {
   CampaignId campaign = 0;
   space::Configuration candidate{}, baseline{};
-  std::string role = "verify";  ///< select: to choose the winner; verify: fresh pairs, from which the gain is reported;
-                                ///< compare: the user asked; blame: the present program against one of then
+  /// search: runs of a trial beside the default; select: to choose the winner; verify: fresh pairs, from which the gain
+  /// is reported; compare: the user asked; blame: the present program against one of then
+  std::string role = "verify";
   std::string method = "slices";     ///< how its pairs are measured: sequential, slices, duet
   std::string estimator = "paired";  ///< median or minimum of a process's steady steps; paired: neighbouring slices
 };

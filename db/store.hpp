@@ -35,6 +35,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db/error.hpp"
@@ -141,6 +142,8 @@ class Store {
   /// A later judgement of a finished trial (more runs, an audit, the gate): replaces its result, adds runs, tells
   /// again. OWNER
   void update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs = {});
+  /// The same of several trials, all or none. OWNER
+  void update_trials(std::span<const std::pair<TrialId, TrialResult>> results);
   /// Reserves and finishes at once with the result of an equal trial, whose runs are its runs from now on. OWNER
   TrialId reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source);
   /// The latest finished trial with this key, ok before failed ones, in any campaign — in a fresh one, only of that

@@ -82,14 +82,15 @@ std::vector<RunSpan> Store::run_spans(CampaignId campaign) const {
 
 std::chrono::nanoseconds Store::time_beside_trials(CampaignId campaign) const {
   return connection_->read([&](const SQLite::Database& database) -> std::chrono::nanoseconds {
-    // The two of a pair are alive together, unless they are measured one after the other.
+    // The two of a pair are alive together, unless they are measured one after the other. What the user compared is no
+    // part of the campaign's time, and the pairs of a trial are in its own.
     return std::chrono::nanoseconds(
         first_value<std::int64_t>(
             database,
             "SELECT coalesce(sum(ns), 0) FROM ("
             "SELECT CASE method WHEN 'sequential' THEN c.wall_ns + b.wall_ns ELSE max(c.wall_ns, b.wall_ns) END AS ns"
             " FROM comparisons JOIN pairs ON comparison_id = comparisons.id JOIN runs c ON c.id = candidate_run"
-            " JOIN runs b ON b.id = baseline_run WHERE campaign_id = ?1 AND role <> 'compare'"
+            " JOIN runs b ON b.id = baseline_run WHERE campaign_id = ?1 AND role NOT IN ('compare', 'search')"
             " UNION ALL SELECT wall_ns FROM runs JOIN trials ON trials.id = trial_id"
             " WHERE campaign_id = ?1 AND purpose = 'gate'"
             " UNION ALL SELECT build_ns FROM builds"

@@ -22,14 +22,20 @@ StoredTrial own_trial(const Connection& connection, TrialId trial, TrialState st
   return stored;
 }
 
+/// Result and tell, in a transaction.
+void write_and_tell(const Connection& connection, SQLite::Database& database, TrialId trial, TrialState state,
+                    const TrialResult& result) {
+  const auto stored = own_trial(connection, trial, state);
+  write_result(database, trial, result);
+  append_tell(database, stored.campaign, trial, result);
+}
+
 void store_result(Connection& connection, TrialId trial, TrialState state, const TrialResult& result,
                   std::span<const RunRecord> runs) {
   check_result(result);
   connection.write([&](SQLite::Database& database) {
-    const auto stored = own_trial(connection, trial, state);
+    write_and_tell(connection, database, trial, state, result);
     for (const RunRecord& run : runs) save_run(database, trial, run, false);
-    write_result(database, trial, result);
-    append_tell(database, stored.campaign, trial, result);
   });
 }
 
@@ -48,6 +54,14 @@ void Store::finish_trial(TrialId trial, const TrialResult& result, std::span<con
 
 void Store::update_trial(TrialId trial, const TrialResult& result, std::span<const RunRecord> runs) {
   return store_result(*connection_, trial, TrialState::Finished, result, runs);
+}
+
+void Store::update_trials(std::span<const std::pair<TrialId, TrialResult>> results) {
+  for (const auto& [trial, result] : results) check_result(result);
+  connection_->write([&](SQLite::Database& database) {
+    for (const auto& [trial, result] : results)
+      write_and_tell(*connection_, database, trial, TrialState::Finished, result);
+  });
 }
 
 TrialId Store::reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source) {

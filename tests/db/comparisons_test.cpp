@@ -91,8 +91,10 @@ TEST_CASE("the time beside a campaign's trials is that of its pairs, gate, prefl
   CHECK(store.time_beside_trials(id) == seconds(7));
 
   seconds expected(7);
-  for (const auto& [role, method, counted] :
-       {std::tuple{"verify", "slices", 30}, {"select", "sequential", 50}, {"compare", "slices", 0}}) {
+  for (const auto& [role, method, counted] : {std::tuple{"verify", "slices", 30},
+                                              {"select", "sequential", 50},
+                                              {"compare", "slices", 0},
+                                              {"search", "slices", 0}}) {
     const auto comparison = store.begin_comparison(
         {.campaign = id, .candidate = configuration(1), .baseline = configuration(0), .role = role, .method = method});
     const std::string name = role;

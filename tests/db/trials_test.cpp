@@ -75,6 +75,23 @@ TEST_CASE("a trial is finished once, and updated only then", "[db]") {
   CHECK(store.find_trial(id, 0)->runs == 1);
 }
 
+TEST_CASE("several trials are updated together or not at all", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto first = store.reserve_trial(id, reservation(0)), second = store.reserve_trial(id, reservation(1));
+  store.finish_trial(first, ok_result(3));
+  const std::vector<std::pair<TrialId, TrialResult>> both = {{first, ok_result(6)}, {second, ok_result(8)}};
+  CHECK(error_of([&] { return store.update_trials(both); }).code == ErrorCode::Inconsistent);  // one is not finished
+  CHECK(store.load_trial(first).stored.trial.estimate == ok_result(3).estimate);
+  CHECK(store.exchanges(id).size() == 1);
+  store.finish_trial(second, ok_result(4));
+  store.update_trials(both);
+  CHECK(store.load_trial(first).stored.trial.estimate == ok_result(6).estimate);
+  CHECK(store.load_trial(second).stored.trial.estimate == ok_result(8).estimate);
+  CHECK(store.exchanges(id).size() == 4);  // told again
+}
+
 TEST_CASE("a finish that fails half-way leaves nothing of itself", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");

@@ -59,6 +59,7 @@ Campaign::Campaign(Session& session, bool fresh, OrderExecutor* executor)
       local_(session),
       log_(session),
       state_(session.spec, session.clock),
+      paired_(session, executor == nullptr),
       scheduler_(executor != nullptr ? *executor : local_, session.clock),
       nodes_(session.spec.run.process_sd) {}
 
@@ -103,6 +104,7 @@ void Campaign::open(const measure::SweepReport& swept) {
   for (db::AskAnswer& asked : replayed.pending) scheduler_.enqueue(std::move(asked));
   count_earlier_time(session_, state_);
   nodes_.refer_to(node_of_default(session_));
+  tell_again(paired_.open());
 
   const Opening opening = opening_of(session_, begun, swept);
   session_.observer.opened(opening);
@@ -110,6 +112,7 @@ void Campaign::open(const measure::SweepReport& swept) {
                                         begun.handle.resumed ? "resumed" : "opened", begun.handle.finished,
                                         opening.recovery.trials.size(), begun.record.strategy, begun.record.seed));
   log_.open();
+  if (auto how = paired_.sentence(); !how.empty()) log_.say(db::Level::Info, std::move(how));
   for (const UnavailableFramework& framework : session_.spec.unavailable)
     log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
   if (!session_.spec.shipped_build.empty()) log_.say(db::Level::Info, session_.spec.shipped_build);
@@ -181,9 +184,20 @@ std::optional<SearchEnd> Campaign::fill_slots() {
       if (nothing && scheduler_.in_flight() > 0) return std::nullopt;  // what is told next may change that
       if (nothing) return SearchEnd{Ending::Complete, *std::move(nothing)};
     }
-    scheduler_.submit_next(incumbent());
+    submit_next();
   }
   return std::nullopt;
+}
+
+void Campaign::submit_next() {
+  local_.pair_with(paired_.reference());
+  scheduler_.submit_next(incumbent());
+}
+
+void Campaign::tell_again(const JudgedAgain& judged) {
+  if (judged.changed.empty()) return;
+  strategy_->tell(judged.changed);
+  state_.revise(judged.all);
 }
 
 std::optional<space::Estimate> Campaign::incumbent() const {
@@ -241,6 +255,7 @@ void Campaign::settle(TrialAnswer answer, std::optional<std::chrono::nanoseconds
   strategy_->tell({&trial, 1});
   state_.learn(trial);
   if (curves_ && answer.equal_to) recompose();  // other curves may have spoken where it was measured
+  tell_again(paired_.learn(answer));
   session_.observer.finished(trial, answer.equal_to.has_value(), state_.progress());
   if (!took) return;
   for (std::string& warning : warnings_after(trial, state_)) log_.say(db::Level::Warning, std::move(warning));
@@ -251,7 +266,7 @@ std::optional<db::StoredTrial> Campaign::measure_now(const char* source, const s
   if (!state_.was_asked(configuration))
     ask({.source = source, .proposal = {.configuration = configuration, .reason = reason}});
   while (!state_.knows(configuration)) {
-    if (!scheduler_.queue_is_empty() && scheduler_.has_free_slot()) scheduler_.submit_next(incumbent());
+    if (!scheduler_.queue_is_empty() && scheduler_.has_free_slot()) submit_next();
     const auto how = settle_next();
     if (how == TrialAnswer::End::Interrupted) return std::nullopt;
   }

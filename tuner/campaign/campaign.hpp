@@ -16,6 +16,7 @@
 #include "search/strategy.hpp"
 #include "tuner/campaign/curves/learning_curves.hpp"
 #include "tuner/campaign/node_effects.hpp"
+#include "tuner/campaign/paired_trials.hpp"
 #include "tuner/campaign/preflight/preflight.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/proposal_sources.hpp"
@@ -90,6 +91,10 @@ class Campaign {
   /// Where the time to an accuracy is minimised: draws the learning curves, after the default's trial. Interrupted:
   /// says so in the result.
   void draw_curves(SessionResult& result);
+  /// Gives the next of the queue to a free slot. REQUIRES: there are both.
+  void submit_next();
+  /// Tells the strategy what is judged otherwise now.
+  void tell_again(const JudgedAgain& judged);
   /// Judges all trials by what the curves say now, where that changes them; stores and tells them again.
   void recompose();
   /// Searches and measures the best again; what the finals leave of the time goes back to the search, and the best is
@@ -114,6 +119,7 @@ class Campaign {
   SessionLog log_;
   SearchState state_;
   std::optional<LearningCurves> curves_;  ///< once open, where the time to an accuracy is minimised
+  PairedTrials paired_;
   Scheduler scheduler_;
   NodeEffects nodes_;
   std::vector<DefaultOnNode> defaults_;      ///< measured while the default's own trial was not told

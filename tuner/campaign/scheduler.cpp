@@ -42,7 +42,7 @@ void LocalSlot::submit(TrialOrder order) {
 }
 
 TrialAnswer LocalSlot::next() {
-  auto answer = run_here(session_, *order_);
+  auto answer = run_here(session_, *order_, reference_ ? &*reference_ : nullptr);
   order_.reset();
   return answer;
 }

@@ -15,6 +15,7 @@
 #include "db/records.hpp"
 #include "tuner/campaign/clock.hpp"
 #include "tuner/campaign/session.hpp"
+#include "tuner/executor/carry_out.hpp"
 #include "tuner/executor/order.hpp"
 
 namespace nocturne::tuner {
@@ -69,6 +70,8 @@ class LocalSlot final : public OrderExecutor {
   /// The session outlives it.
   explicit LocalSlot(const Session& session) : session_(session) {}
 
+  /// With what trials take turns from now on; empty: with nothing.
+  void pair_with(std::optional<TrialReference> reference) { reference_ = std::move(reference); }
   [[nodiscard]] std::size_t slots() const override { return 1; }
   /// Keeps the order; next() carries it out.
   void submit(TrialOrder order) override;
@@ -77,6 +80,7 @@ class LocalSlot final : public OrderExecutor {
  private:
   const Session& session_;
   std::optional<TrialOrder> order_;
+  std::optional<TrialReference> reference_;
 };
 
 }  // namespace nocturne::tuner

@@ -44,7 +44,7 @@ void SearchState::learn(const space::Trial& trial) {
   if (trial.estimate && (!best_ || trial.estimate->value < best_->estimate->value)) best_ = trial;
   const bool is_best = best_ && best_->number == trial.number;
   is_new_best_ =
-      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, spec_.run.process_sd));
+      is_best && (!announced_best_ || !within_noise(*announced_best_, *trial.estimate, spec_.run.trial_sd()));
   if (is_new_best_) announced_best_ = trial.estimate;
 }
 

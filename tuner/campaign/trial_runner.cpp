@@ -1,10 +1,13 @@
 #include "tuner/campaign/trial_runner.hpp"
 
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/machine_changes.hpp"
 
 namespace nocturne::tuner {
@@ -18,12 +21,15 @@ bool stands(const db::StoredTrial& known) {
 /// Keeps the runs of one trial in the database as they end.
 class StoreKeeper final : public TrialKeeper {
  public:
-  explicit StoreKeeper(const Session& session) : session_(session) {}
+  StoreKeeper(const Session& session, const TrialReference* reference) : session_(session), reference_(reference) {}
 
   void built(const db::BuildRecord& build) override { session_.store.save_build(build); }
   std::optional<std::vector<space::Run>> begin(const db::TrialReservation& trial, space::Purpose purpose) override;
+  std::vector<double> ratios_of_before(const TrialReference& reference, const measure::Schedule& of_reference,
+                                       const measure::Schedule& of_trial) override;
   void begin_run(const measure::RunPlan& plan) override;
   void keep(const db::RunRecord& run) override { session_.store.add_run(*reserved, run); }
+  void keep_pair(const TrialReference& reference, const db::PairRecord& pair) override;
 
   std::optional<db::TrialId> reserved{};      ///< empty: nothing was begun
   std::optional<db::StoredTrial> equal_to{};  ///< an equal trial that stands
@@ -37,6 +43,9 @@ class StoreKeeper final : public TrialKeeper {
   [[nodiscard]] std::vector<space::Run> runs_of_before(space::Purpose purpose) const;
 
   const Session& session_;
+  const TrialReference* reference_;  // null: runs are alone
+  space::Configuration configuration_;
+  std::optional<db::StoredComparison> comparison_;  // of runs that take turns; empty: none is known
 };
 
 bool StoreKeeper::unchanged(const db::StoredTrial& known) const {
@@ -54,12 +63,42 @@ std::optional<db::StoredTrial> StoreKeeper::equal_trial(const std::string& key) 
 }
 
 std::optional<std::vector<space::Run>> StoreKeeper::begin(const db::TrialReservation& trial, space::Purpose purpose) {
-  equal_to = equal_trial(trial.key);
+  // What was measured beside a reference of another campaign is known by the level of that one.
+  if (reference_ == nullptr) equal_to = equal_trial(trial.key);
   if (equal_to) return std::nullopt;
+  configuration_ = trial.configuration;
   const auto before = session_.store.find_trial(session_.campaign, trial.number);
   const bool goes_on = before && before->key == trial.key;
   reserved = session_.store.reserve_trial(session_.campaign, trial);
   return goes_on ? runs_of_before(purpose) : std::vector<space::Run>();
+}
+
+std::vector<double> StoreKeeper::ratios_of_before(const TrialReference& reference,
+                                                  const measure::Schedule& of_reference,
+                                                  const measure::Schedule& of_trial) {
+  comparison_ =
+      find_comparison(session_.store, session_.campaign, kSearchRole, reference.configuration, configuration_);
+  std::vector<double> ratios;
+  if (!comparison_) return ratios;
+  for (const measure::PairParts& pair : stored_pairs(session_.store, *comparison_, of_reference, of_trial).pairs)
+    ratios.push_back(std::log(pair.baseline.steady_step / pair.candidate.steady_step));
+  return ratios;
+}
+
+void StoreKeeper::keep_pair(const TrialReference& reference, const db::PairRecord& pair) {
+  if (!comparison_) {
+    const db::ComparisonRecord record{.campaign = session_.campaign,
+                                      .candidate = configuration_,
+                                      .baseline = reference.configuration,
+                                      .role = kSearchRole};
+    comparison_ = db::StoredComparison{.id = session_.store.begin_comparison(record), .record = record};
+  }
+  db::PairRecord kept = pair;
+  kept.index = std::ssize(comparison_->pairs);
+  kept.candidate_trial = *reserved;
+  kept.baseline_trial = session_.store.load_numbered_trial(session_.campaign, 0).id;
+  session_.store.add_pair(comparison_->id, kept);
+  comparison_->pairs.push_back({.index = kept.index});
 }
 
 void StoreKeeper::begin_run(const measure::RunPlan& plan) {
@@ -101,9 +140,9 @@ void keep_machine(const Session& session, const std::optional<space::Fingerprint
   for (const db::BuildRecord& build : builds) session.store.save_build(build);
 }
 
-TrialAnswer run_here(const Session& session, const TrialOrder& order) {
-  StoreKeeper keeper(session);
-  TrialAnswer answer = carry_out(order, session.workplace(), keeper);
+TrialAnswer run_here(const Session& session, const TrialOrder& order, const TrialReference* reference) {
+  StoreKeeper keeper(session, reference);
+  TrialAnswer answer = carry_out(order, session.workplace(), keeper, reference);
   answer.reserved = keeper.reserved;
   if (!keeper.equal_to) return answer;
   answer.equal_to = keeper.equal_to->id;

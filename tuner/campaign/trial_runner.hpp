@@ -17,8 +17,9 @@
 namespace nocturne::tuner {
 
 /// Carries the order out. Its runs are stored as they end, so that a kill costs one run; its result is not:
-/// store_answer() does.
-[[nodiscard]] TrialAnswer run_here(const Session& session, const TrialOrder& order);
+/// store_answer() does. `reference`: with which they take turns, whose runs are stored with trial 0; null: alone.
+[[nodiscard]] TrialAnswer run_here(const Session& session, const TrialOrder& order,
+                                   const TrialReference* reference = nullptr);
 
 /// The same for a run outside of the search, which is stored with the trial `owner`.
 [[nodiscard]] GateAnswer run_here(const Session& session, const GateOrder& order, const PreparedWorker& prepared,

@@ -64,6 +64,15 @@ using Budget = space::Budget;
 /// What a graph compiler keeps on disk, as inductor does: made by each run anew, or kept for the next one.
 enum class CompileCache { Cold, Warm };
 
+/// How the search measures a trial (campaign/noise/trial_method.hpp).
+enum class TrialMethod {
+  Auto,    ///< as the noise of the machine says; alone where it is not known
+  Alone,   ///< its process has the machine for itself
+  Paired,  ///< in turns with a process of the default that is alive beside it
+};
+[[nodiscard]] std::string_view to_text(TrialMethod method);  ///< auto, alone, paired
+[[nodiscard]] std::optional<TrialMethod> trial_method_from_text(std::string_view text);
+
 /// One run of a trial.
 struct RunSettings {
   std::int64_t steps = 40;            ///< timed training steps: the trial's fidelity
@@ -76,6 +85,12 @@ struct RunSettings {
   /// Standard deviation of the log of a process's time, by chance: not from the file, but from the machine's noise
   /// where that was measured (campaign/noise_plan.hpp).
   double process_sd = 0.05;
+  TrialMethod method = TrialMethod::Auto;
+  /// The same of the log ratio of two processes that take turns; also from the machine's noise.
+  double pair_sd = 0.03;
+
+  /// The same of what one measurement says of a trial.
+  [[nodiscard]] double trial_sd() const { return method == TrialMethod::Paired ? pair_sd : process_sd; }
 };
 
 /// What may be installed for the values of `framework`.

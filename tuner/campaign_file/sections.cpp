@@ -58,6 +58,24 @@ void require_one_of(Checks& checks, std::string_view pointer, const std::string&
 
 }  // namespace
 
+std::string_view to_text(TrialMethod method) {
+  switch (method) {
+    case TrialMethod::Auto:
+      return "auto";
+    case TrialMethod::Alone:
+      return "alone";
+    case TrialMethod::Paired:
+      break;
+  }
+  return "paired";
+}
+
+std::optional<TrialMethod> trial_method_from_text(std::string_view text) {
+  for (const TrialMethod each : {TrialMethod::Auto, TrialMethod::Alone, TrialMethod::Paired})
+    if (to_text(each) == text) return each;
+  return std::nullopt;
+}
+
 fs::path home_of(const Place& place, const fs::path& folder, const std::string& name) {
   const fs::path file = place.file;
   if (file.is_absolute()) return file.parent_path();
@@ -175,6 +193,9 @@ RunSettings read_run(Checks& checks) {
   read(checks, "/run", "seed", run.seed);
   if (const Json* cache = checks.get("/run", "compile_cache"))
     run.compile_cache = *cache == "warm" ? CompileCache::Warm : CompileCache::Cold;
+  std::string word(to_text(run.method));
+  read(checks, "/run", "method", word);
+  run.method = trial_method_from_text(word).value_or(run.method);
   if (run.steps_per_sample > run.steps) {
     checks.add("/run/steps_per_sample", fmt::format("found {}", run.steps_per_sample),
                fmt::format("at most the steps of a run: {}", run.steps));

@@ -11,12 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/comparison/disturbance.hpp"
-#include "measure/comparison/pair.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "measure/comparison/stopping.hpp"
 #include "measure/gate/gate.hpp"
 #include "space/digest.hpp"
-#include "tuner/executor/measured_pair.hpp"
+#include "tuner/executor/paired_run.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -29,14 +28,16 @@ db::RunRecord record_of(space::Run run, const Workplace& place) {
   return {.run = std::move(run), .fingerprint = place.fingerprint.identity()};
 }
 
-/// How an order ends that was cut short. `suspensions`: when it began.
-OrderEnd cut_short(const Workplace& place, std::int64_t suspensions) {
-  return place.interruption.again_after_suspension(suspensions) ? OrderEnd::Suspended : OrderEnd::Interrupted;
-}
+/// The turns of a trial with the reference.
+struct Turns {
+  const TrialReference* reference = nullptr;  ///< null: it runs alone
+  std::optional<PreparedWorker> prepared{};   ///< the reference; empty: it runs alone
+  std::vector<double> log_ratios{};           ///< of its runs so far
+};
 
 /// Writes the result of its runs so far into the record; whether it wants another.
 bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, const CampaignSpec& spec,
-           const TrialOrder& order, space::Trial& record) {
+           const TrialOrder& order, const Turns& turns, space::Trial& record) {
   const RunSettings& settings = spec.run;
   record.outcome = runs.back().outcome;
   record.reason = runs.back().reason;
@@ -49,7 +50,9 @@ bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, 
     if (summary) {
       record.estimate = summary->estimate;
       record.parts = summary->parts;
-      disturbed = summary->disturbed;
+      disturbed = summary->disturbed && turns.log_ratios.empty();
+      if (!turns.log_ratios.empty())
+        judge_by_ratios(turns.log_ratios, turns.reference->steady_step, spec.objective.primary, record);
     } else {
       record.outcome = space::Outcome::ProtocolError;
       record.reason = summary.error();
@@ -57,10 +60,12 @@ bool judge(const std::vector<space::Run>& runs, const PreparedWorker& prepared, 
   }
   const bool surprising = record.estimate && order.expected &&
                           measure::is_surprising(*record.estimate, order.expected->log_time, order.expected->log_sd);
-  bool another = disturbed || surprising ||
-                 measure::needs_another_run(record.outcome, record.estimate, order.incumbent,
-                                            {.repeats = settings.repeats, .process_sd = settings.process_sd})
-                     .another_run;
+  bool another =
+      disturbed || surprising ||
+      measure::needs_another_run(record.outcome, record.estimate, order.incumbent,
+                                 {.repeats = settings.repeats,
+                                  .process_sd = turns.log_ratios.empty() ? settings.process_sd : settings.pair_sd})
+          .another_run;
   // A device may be hot, a neighbour busy for the whole night.
   if (runs.size() >= static_cast<std::size_t>(most_runs(settings))) another = false;
   return another;
@@ -89,18 +94,33 @@ db::RunRecord run_of_trial(const TrialOrder& order, const PreparedWorker& prepar
   return record_of(place.run(plan, [&](const space::Run& lost) { keeper.keep(record_of(lost, place)); }), place);
 }
 
+/// The same in turns with the reference; alone from the first on that says nothing of the trial.
+db::RunRecord next_run(const TrialOrder& order, const PreparedWorker& prepared, std::size_t index,
+                       const Workplace& place, TrialKeeper& keeper, Turns& turns) {
+  if (turns.prepared) {
+    auto measured = run_in_turns(order, prepared, {.reference = *turns.reference, .prepared = *turns.prepared}, index,
+                                 place, keeper);
+    if (measured.log_ratio) turns.log_ratios.push_back(*measured.log_ratio);
+    if (measured.why_alone.empty()) return std::move(measured.run);
+    keeper.keep(measured.run);
+    place.observer.note(fmt::format("trial {}: {}: it is measured alone", order.number, measured.why_alone));
+    turns.prepared.reset();
+  }
+  return run_of_trial(order, prepared, index, place, keeper);
+}
+
 /// Measures a trial as often as it wants. `runs`: those it has already. False: cut short.
 bool measure_trial(const TrialOrder& order, const PreparedWorker& prepared, std::vector<space::Run> runs,
-                   const Workplace& place, TrialKeeper& keeper, TrialAnswer& answer) {
-  bool another = runs.empty() || judge(runs, prepared, place.spec, order, answer.trial);
+                   const Workplace& place, TrialKeeper& keeper, Turns& turns, TrialAnswer& answer) {
+  bool another = runs.empty() || judge(runs, prepared, place.spec, order, turns, answer.trial);
   while (another) {
-    db::RunRecord record = run_of_trial(order, prepared, runs.size(), place, keeper);
+    db::RunRecord record = next_run(order, prepared, runs.size(), place, keeper, turns);
     if (record.run.outcome == space::Outcome::Killed) {
       keeper.keep(record);
       return false;
     }
     runs.push_back(record.run);
-    another = judge(runs, prepared, place.spec, order, answer.trial);
+    another = judge(runs, prepared, place.spec, order, turns, answer.trial);
     if (const std::string why = slowed_by(record.run); !why.empty())
       place.observer.note(fmt::format("trial {}: {}{}", order.number, why, another ? ": it is measured again" : ""));
     if (another) keeper.keep(record);  // before the next begins: a kill costs one run, not all
@@ -167,61 +187,6 @@ std::optional<bool> try_stack(const PreparationOrder& order, const space::Config
   if (run.outcome != space::Outcome::OutOfMemory || !batch || configuration == order.ladder.back()) return false;
   record.too_large.push_back(*batch);
   return true;
-}
-
-measure::PairPlan plan_pair(const PairOrder& order, const PreparedPair& prepared, const Workplace& place) {
-  const RunOrder wanted{.purpose = space::Purpose::Verify,
-                        .steps = std::max(order.baseline.slice_steps, order.candidate.slice_steps) * order.slices,
-                        .seed = order.seed,
-                        .deadline = {}};
-  measure::PairPlan plan;
-  plan.slices = static_cast<std::size_t>(order.slices);
-  auto& [first, second] = plan.sides;
-  const auto fill = [&](measure::PairSide& side, const PairOrder::Side& with, const PreparedWorker& ready) {
-    side.plan = place.executor.plan(with.configuration, ready, wanted);
-    side.slice_steps = with.slice_steps;
-  };
-  const bool candidate_first = candidate_is_first(order.index);
-  fill(candidate_first ? second : first, order.baseline, prepared.baseline);
-  fill(candidate_first ? first : second, order.candidate, prepared.candidate);
-  return plan;
-}
-
-/// How a pair that is not complete ended.
-OrderEnd end_of_failure(const measure::PairResult& result, const measure::PairPlan& plan, const Workplace& place,
-                        std::int64_t suspensions) {
-  if (place.interruption.again_after_suspension(suspensions)) return OrderEnd::Suspended;
-  const auto killed = [&](const space::Run& run) {
-    return run.outcome == space::Outcome::Killed || killed_by_others(run, place.interruption.token());
-  };
-  const auto failed = [&](const space::Run& run) { return run.outcome != space::Outcome::Ok && !killed(run); };
-  // A side that was killed with its partner says nothing of itself: only a side that ended badly by itself is a
-  // failure.
-  const bool none_failed = std::ranges::any_of(result.runs, killed) && std::ranges::none_of(result.runs, failed);
-  if (!none_failed) {
-    if (auto no_room = no_room_in(plan.sides.front().plan.folder)) throw *std::move(no_room);
-    if (auto gone = images_gone(place.spec.workload)) throw *std::move(gone);
-  }
-  if (place.interruption.requested()) return OrderEnd::Interrupted;
-  return none_failed ? OrderEnd::Lost : OrderEnd::Finished;
-}
-
-db::Side side_of(measure::Side side, bool candidate_first) {
-  return (side == measure::Side::A) == candidate_first ? db::Side::Candidate : db::Side::Baseline;
-}
-
-std::vector<db::Slice> stored_slices(const measure::PairResult& result, bool candidate_first) {
-  std::vector<db::Slice> slices;
-  for (const measure::Slice& slice : result.slices) {
-    if (slice.samples.empty()) continue;
-    db::Slice stored{.side = side_of(slice.side, candidate_first), .first_step = slice.samples.front().first_step};
-    for (const space::Sample& sample : slice.samples) {
-      stored.steps += sample.steps;
-      stored.wall_ns += sample.wall.count();
-    }
-    slices.push_back(stored);
-  }
-  return slices;
 }
 
 void compare(const GateOrder& order, GateAnswer& answer) {
@@ -341,7 +306,12 @@ TrialAnswer begin_answer(std::int64_t number, const space::Configuration& config
   return answer;
 }
 
-TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeeper& keeper) {
+OrderEnd cut_short(const Workplace& place, std::int64_t suspensions) {
+  return place.interruption.again_after_suspension(suspensions) ? OrderEnd::Suspended : OrderEnd::Interrupted;
+}
+
+TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeeper& keeper,
+                      const TrialReference* reference) {
   const auto suspensions = place.interruption.suspensions();
   const auto interrupted = [&] { return TrialAnswer{.number = order.number, .end = cut_short(place, suspensions)}; };
   const auto slot = place.take_slot();
@@ -357,7 +327,16 @@ TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeep
     answer.log_tail = prepared.error().log_tail;
     return answer;
   }
-  auto answer = begin_answer(order.number, order.configuration, prepared->worker, place);
+  Turns turns{.reference = reference};
+  if (reference != nullptr) {
+    auto other = unless_full(place.executor.prepare(reference->configuration, place.interruption.token()));
+    if (!other && other.error().outcome == space::Outcome::Killed) return interrupted();
+    if (other) turns.prepared = std::move(*other);
+  }
+  // Compared with what else ran, it measures another thing.
+  const std::string beside =
+      turns.prepared ? fmt::format(" beside {} {}", reference->configuration.identity(), turns.prepared->worker) : "";
+  auto answer = begin_answer(order.number, order.configuration, prepared->worker + beside, place);
   if (prepared->build) {
     answer.builds.push_back(*prepared->build);
     keeper.built(*prepared->build);
@@ -365,8 +344,11 @@ TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeep
   auto before = keeper.begin(answer.reservation, order.purpose);
   if (!before) return answer;
   place.observer.prepared(order.number, prepared->built_now ? prepared->build_time : std::chrono::nanoseconds{0});
-  if (!measure_trial(order, *prepared, *std::move(before), place, keeper, answer))
+  if (turns.prepared && !before->empty())
+    turns.log_ratios = keeper.ratios_of_before(*reference, turns.prepared->schedule, prepared->schedule);
+  if (!measure_trial(order, *prepared, *std::move(before), place, keeper, turns, answer))
     answer.end = cut_short(place, suspensions);
+  answer.ratios = static_cast<int>(turns.log_ratios.size());
   return answer;
 }
 
@@ -383,32 +365,6 @@ PreparationAnswer carry_out(const PreparationOrder& order, const Workplace& plac
     if (!goes_on.value_or(false)) break;
   }
   if (!whole) answer.end = cut_short(place, suspensions);
-  return answer;
-}
-
-PairAnswer carry_out(const PairOrder& order, const PreparedPair& prepared, const Workplace& place) {
-  const auto suspensions = place.interruption.suspensions();
-  PairAnswer answer;
-  const auto slot = place.take_slot();
-  if (!slot) {
-    answer.end = cut_short(place, suspensions);
-    return answer;
-  }
-  const measure::PairPlan plan = plan_pair(order, prepared, place);
-  measure::PairControl control;
-  control.stop = place.interruption.token();
-  const bool swapped = order.index / 2 % 2 == 1;  // each order with each half
-  const auto cpus = place.executor.cpus();
-  measure::PairResult result = measure_pair(place.executor, plan, order.method, cpus, swapped, control);
-  answer.complete = result.complete();
-  if (!answer.complete) answer.end = end_of_failure(result, plan, place, suspensions);
-  const bool candidate_first = candidate_is_first(order.index);
-  const std::size_t of_candidate = candidate_first ? 0 : 1;
-  answer.pair = {.index = order.index,
-                 .first = candidate_first ? db::Side::Candidate : db::Side::Baseline,
-                 .candidate = record_of(std::move(result.runs[of_candidate]), place),
-                 .baseline = record_of(std::move(result.runs[1 - of_candidate]), place),
-                 .slices = stored_slices(result, candidate_first)};
   return answer;
 }
 

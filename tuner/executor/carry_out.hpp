@@ -19,6 +19,14 @@
 
 namespace nocturne::tuner {
 
+/// What the process of a trial takes turns with: one of the default, alive beside it. What disturbs the machine
+/// disturbs both, and the trial's step is known by the ratio of the two.
+struct TrialReference {
+  space::Configuration configuration{};
+  double steady_step = 0;         ///< seconds that its step is taken to last (campaign/paired_trials.hpp)
+  std::int64_t memory_bytes = 0;  ///< that the trial's process may take beside it; 0: as much as alone
+};
+
 /// Takes part while a trial is carried out: keeps what must survive a kill of this process, and knows what was measured
 /// before. This one keeps nothing: the answer has all of it.
 class TrialKeeper {
@@ -30,12 +38,22 @@ class TrialKeeper {
                                                                      space::Purpose /*purpose*/) {
     return std::vector<space::Run>();
   }
+  /// ln(step of the reference / step of the trial) of those runs of before that took turns with this reference.
+  [[nodiscard]] virtual std::vector<double> ratios_of_before(const TrialReference& /*reference*/,
+                                                             const measure::Schedule& /*of_reference*/,
+                                                             const measure::Schedule& /*of_trial*/) {
+    return {};
+  }
   virtual void begin_run(const measure::RunPlan& /*plan*/) {}
+  /// A run took turns with the reference to the end: both, and their slices. The trials are to be filled in.
+  virtual void keep_pair(const TrialReference& /*reference*/, const db::PairRecord& /*pair*/) {}
   /// A run has ended and another one follows, or it does not count (Outcome::Killed).
   virtual void keep(const db::RunRecord& /*run*/) {}
 };
 
-[[nodiscard]] TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeeper& keeper);
+/// `reference`: with which its processes take turns where they can; null: they run alone.
+[[nodiscard]] TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeeper& keeper,
+                                    const TrialReference* reference = nullptr);
 /// REQUIRES: the ladder is not empty.
 [[nodiscard]] PreparationAnswer carry_out(const PreparationOrder& order, const Workplace& place);
 
@@ -43,6 +61,9 @@ class TrialKeeper {
 [[nodiscard]] inline bool candidate_is_first(std::int64_t index) {
   return index % 2 == 1;
 }
+
+/// How an order ends that was cut short. `suspensions`: when it began.
+[[nodiscard]] OrderEnd cut_short(const Workplace& place, std::int64_t suspensions);
 
 /// Both sides, ready to be started.
 struct PreparedPair {

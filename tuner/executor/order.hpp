@@ -111,6 +111,7 @@ struct TrialAnswer {
   // Known to the database of this process alone: not written with the answer.
   std::optional<db::TrialId> reserved{};  ///< empty: it was not reserved in the database yet
   std::optional<db::TrialId> equal_to{};  ///< an equal trial was known: nothing was run, its result is taken over
+  int ratios = 0;                         ///< runs of it that took turns with the default
   // Known to whoever received it from another machine: likewise.
   std::string node{};                           ///< empty: this machine
   std::optional<space::Fingerprint> machine{};  ///< empty: likewise

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "measure/comparison/noise.hpp"
 #include "space/file_contents.hpp"
 
 namespace nocturne::test {
@@ -16,11 +17,8 @@ NoiseRecord read_record(const std::string& name) {
   if (!text) throw std::runtime_error(path + " cannot be read");
   const nlohmann::json document = nlohmann::json::parse(*text);
   NoiseRecord record{.ratio = document.at("ratio"), .level = document.at("level")};
-  double sum = 0, squares = 0;
-  for (const double each : record.level) sum += each;
-  const auto count = static_cast<double>(record.level.size());
-  for (const double each : record.level) squares += (each - sum / count) * (each - sum / count);
-  record.level_sd = std::sqrt(squares / (count - 1));
+  record.ratio_sd = measure::noise_of(record.ratio).sd;
+  record.level_sd = measure::noise_of(record.level).sd;
   return record;
 }
 
@@ -54,6 +52,10 @@ double FormulaNoise::drift() {
 
 double FormulaNoise::process_sd() const {
   return std::hypot(kProcessSd, kDriftStep / std::sqrt(1 - kDriftKept * kDriftKept));
+}
+
+double FormulaNoise::pair_sd() const {
+  return kPairSd;
 }
 
 RecordedNoise::RecordedNoise(std::uint64_t seed, const NoiseRecord& record)

@@ -23,6 +23,8 @@ class EqualConfigurations {
   virtual double pair() = 0;
   /// sd of alone(): what `nocturne noise` would say.
   [[nodiscard]] virtual double process_sd() const = 0;
+  /// sd of pair(): likewise.
+  [[nodiscard]] virtual double pair_sd() const = 0;
 };
 
 /// Student's t with four degrees of freedom; processes drift besides.
@@ -32,6 +34,7 @@ class FormulaNoise final : public EqualConfigurations {
   double alone() override;
   double pair() override;
   [[nodiscard]] double process_sd() const override;
+  [[nodiscard]] double pair_sd() const override;
 
  private:
   double drift();
@@ -45,7 +48,7 @@ class FormulaNoise final : public EqualConfigurations {
 /// the median of all.
 struct NoiseRecord {
   std::vector<double> ratio, level;
-  double level_sd = 0;
+  double ratio_sd = 0, level_sd = 0;
 };
 /// Throw std::runtime_error where they cannot be read.
 [[nodiscard]] const NoiseRecord& native_worker_record();
@@ -59,6 +62,7 @@ class RecordedNoise final : public EqualConfigurations {
   double alone() override;
   double pair() override;
   [[nodiscard]] double process_sd() const override { return record_.level_sd; }
+  [[nodiscard]] double pair_sd() const override { return record_.ratio_sd; }
 
  private:
   const NoiseRecord& record_;

@@ -28,6 +28,10 @@ class FakeExecutor final : public tuner::Executor {
   /// Called before each run with its count from 0; what it returns is the outcome.
   std::function<space::Outcome(std::size_t, const space::Configuration&)> fate =
       [](std::size_t, const space::Configuration&) { return space::Outcome::Ok; };
+  /// Likewise of a side of a pair in turns; the other one is then killed.
+  std::function<space::Outcome(const space::Configuration&)> fate_in_turns = [](const space::Configuration&) {
+    return space::Outcome::Ok;
+  };
   std::optional<int> signal = {};  ///< signal that ends runs which do not end well
   /// What the device of a run says, by the run's count from 0.
   std::function<std::optional<space::DeviceReport>(std::size_t)> device = [](std::size_t) { return std::nullopt; };
@@ -158,6 +162,7 @@ class FakeExecutor final : public tuner::Executor {
           record(planned.plan, configuration, planned.slice_steps * static_cast<std::int64_t>(plan.slices),
                  side == 1 ? std::exp(pair_noise(pairs - 1)) : 1.0);
     }
+    if (end_in_turns(plan, result)) return result;
     std::chrono::nanoseconds both{};  // each is alive as long as the other
     for (const space::Run& run : result.runs)
       for (const space::Sample& sample : run.samples) both += sample.wall;
@@ -180,6 +185,21 @@ class FakeExecutor final : public tuner::Executor {
   std::string id_suffix = "a";  ///< ids are unique in a database: another executor, another suffix
 
  private:
+  /// Whether a side fails, and with it the pair.
+  bool end_in_turns(const measure::PairPlan& plan, measure::PairResult& result) const {
+    for (const std::size_t side : {0UL, 1UL}) {
+      const auto& request = plan.sides[side].plan.request;
+      const auto outcome = fate_in_turns(space::Configuration::from_json(request.configuration).value());
+      if (outcome == space::Outcome::Ok) continue;
+      result.runs[side].outcome = outcome;
+      result.runs[side].reason = "the test wanted it";
+      result.runs[1 - side].outcome = space::Outcome::Killed;
+      for (space::Run& run : result.runs) run.samples.clear();
+      return true;
+    }
+    return false;
+  }
+
   space::Run gate_run(const measure::RunPlan& plan, const space::Configuration& configuration) {
     gate_plans.push_back(plan);
     space::Run run;

@@ -78,14 +78,15 @@ std::vector<double> truths_of(const SimulatedCampaign& campaign,
   return truths;
 }
 
-db::StoredTrial trial_of(std::size_t number, space::Configuration configuration, double log_time) {
+/// `runs`: processes that the time rests on.
+db::StoredTrial trial_of(std::size_t number, space::Configuration configuration, double log_time, int runs = 1) {
   db::StoredTrial trial;
   trial.id = static_cast<std::int64_t>(number) + 1;
   trial.trial.number = static_cast<std::int64_t>(number);
   trial.trial.outcome = space::Outcome::Ok;
   trial.trial.configuration = std::move(configuration);
   const double value = std::exp(log_time);
-  trial.trial.estimate = space::Estimate{.value = value, .standard_error = kWithinProcess * value, .runs = 1};
+  trial.trial.estimate = space::Estimate{.value = value, .standard_error = kWithinProcess * value, .runs = runs};
   trial.trial.parts = space::Parts{.steady_step = value};
   return trial;
 }
@@ -94,14 +95,26 @@ db::StoredTrial trial_of(std::size_t number, space::Configuration configuration,
 std::size_t choose(const SimulatedCampaign& campaign, const std::vector<db::StoredTrial>& trials,
                    const std::vector<double>& truths, EqualConfigurations& noise, SimulatedVerdict& simulated) {
   const tuner::VerifySettings verify;
-  const auto beliefs = tuner::believed_times(space_of(campaign), trials, noise.process_sd());
+  const double sd = campaign.paired ? noise.pair_sd() : noise.process_sd();
+  const auto beliefs = tuner::believed_times(space_of(campaign), trials, sd);
   const auto finalists = tuner::choose_finalists(trials, beliefs, static_cast<std::size_t>(verify.finalists));
   if (finalists.size() < 2) return finalists.front().trial;
-  auto race = tuner::race_between(finalists, verify.margin_percent, verify.selection_pairs, campaign.seed);
+  auto race = tuner::race_between(finalists, verify.margin_percent, campaign.selection_pairs, campaign.seed);
   while (const auto pair = race.next())
     race.tell(truths[finalists[pair->first].trial] - truths[finalists[pair->second].trial] + noise.pair());
   simulated.processes += 2 * static_cast<std::size_t>(race.pairs());
   return finalists[tuner::winner_of(race, finalists, verify.margin_percent)].trial;
+}
+
+/// Each configuration measured once, as a search does; the default first.
+std::vector<db::StoredTrial> measure_once(const SimulatedCampaign& campaign,
+                                          const std::vector<space::Configuration>& configurations,
+                                          const std::vector<double>& truths, EqualConfigurations& noise) {
+  std::vector<db::StoredTrial> trials;
+  if (campaign.paired) trials.push_back(trial_of(0, configurations[0], 0, static_cast<int>(configurations.size())));
+  for (std::size_t i = trials.size(); i < configurations.size(); ++i)
+    trials.push_back(trial_of(i, configurations[i], (campaign.paired ? noise.pair() : noise.alone()) - truths[i]));
+  return trials;
 }
 
 void report(SimulatedVerdict& simulated, const measure::Comparison& comparison) {
@@ -131,10 +144,8 @@ SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigura
   const auto configurations = configurations_of(campaign);
   const auto truths = truths_of(campaign, configurations);
   SimulatedVerdict simulated;
-  std::vector<db::StoredTrial> trials;
-  for (std::size_t i = 0; i < configurations.size(); ++i)
-    trials.push_back(trial_of(i, configurations[i], noise.alone() - truths[i]));
-  simulated.processes = trials.size();
+  const auto trials = measure_once(campaign, configurations, truths, noise);
+  simulated.processes = campaign.paired ? 2 * trials.size() - 1 : trials.size();
   const std::size_t winner = choose(campaign, trials, truths, noise, simulated);
   if (winner == 0) return simulated;  // the default is the best: nothing is reported
   simulated.truth = truths[winner];

@@ -19,7 +19,10 @@ struct SimulatedCampaign {
   /// False: configurations have nothing in common, and the first of them is the planted one. True: each has a value of
   /// seven switches, drawn; two of the switches gain half of `planted` each.
   bool structured = false;
-  std::uint64_t seed = 1;  ///< of what is drawn beside the noise
+  /// Each trial but the default's takes turns with a process of the default: its log time is that of the ratio.
+  bool paired = false;
+  int selection_pairs = 40;  ///< as verify.selection_pairs
+  std::uint64_t seed = 1;    ///< of what is drawn beside the noise
 };
 
 struct SimulatedVerdict {
@@ -31,7 +34,8 @@ struct SimulatedVerdict {
   bool chose_planted = false;
 };
 
-/// As a campaign does with its defaults on a machine whose noise is known, each configuration measured alone once.
+/// As a campaign does with its defaults on a machine whose noise is known, each configuration measured once: alone, or
+/// paired.
 [[nodiscard]] SimulatedVerdict play_campaign(const SimulatedCampaign& campaign, EqualConfigurations& noise);
 
 /// Each configuration and the default `repeats` times, one process after the other, round by round; the smallest mean

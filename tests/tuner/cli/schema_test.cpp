@@ -27,7 +27,8 @@ json empty_answer() {
                {"learning", nullptr},
                {"changes", json::array()},
                {"outcomes", json::object()},
-               {"processes", {{"search", 0}, {"choice", 0}, {"verdict", 0}, {"gate", 0}, {"next_hour", nullptr}}},
+               {"processes",
+                {{"search", 0}, {"references", 0}, {"choice", 0}, {"verdict", 0}, {"gate", 0}, {"next_hour", nullptr}}},
                {"matters", nullptr},
                {"continuing", nullptr}});
 }

@@ -61,7 +61,7 @@ NOCTURNE_MEMBERS(tuner::GateOrder, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::Order, a, b, c, d, e)
 NOCTURNE_MEMBERS(tuner::MachineAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::PreparationAnswer, a, b, c, d)
-NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i, j, k)
+NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i, j, k, l)
 NOCTURNE_MEMBERS(tuner::PairAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::GateAnswer::Verdict, a, b)
 NOCTURNE_MEMBERS(tuner::GateAnswer, a, b, c, d, e)
@@ -175,6 +175,7 @@ tuner::OrderAnswer some_answer(std::uint64_t seed) {
   if (auto* trial = std::get_if<tuner::TrialAnswer>(&answer.result)) {
     trial->reserved.reset();
     trial->equal_to.reset();
+    trial->ratios = 0;
     trial->node.clear();
     trial->machine.reset();
     trial->reservation = {.number = trial->trial.number,

@@ -27,7 +27,8 @@ const space::Configuration* chosen_in(const std::vector<db::StoredComparison>& c
   const db::StoredComparison* chosen = nullptr;
   bool in_pairs = false;
   for (const db::StoredComparison& each : comparisons) {
-    if (each.record.role == kCompareRole) continue;  // what the user compared chose nothing
+    // What the user compared chose nothing, nor did a trial's own runs.
+    if (each.record.role == kCompareRole || each.record.role == kSearchRole) continue;
     in_pairs = in_pairs || each.record.candidate == smallest.trial.configuration ||
                each.record.baseline == smallest.trial.configuration;
     if (each.record.role != kVerifyRole) continue;
@@ -147,6 +148,7 @@ Price price_of(const db::Store& store, db::CampaignId campaign, const std::vecto
   }
   for (const db::StoredComparison& each : comparisons) {
     const auto processes = 2 * std::ssize(each.pairs);
+    if (each.record.role == kSearchRole) price.references += std::ssize(each.pairs);
     if (each.record.role == kSelectRole || each.record.role == kSimplifyRole) price.choice += processes;
     if (each.record.role == kVerifyRole) price.verdict += processes;
   }

@@ -44,6 +44,7 @@ struct NextHour {
 /// How many processes an answer took.
 struct Price {
   std::int64_t search = 0;              ///< trials
+  std::int64_t references = 0;          ///< of the default, in turns with those
   std::int64_t choice = 0;              ///< pairs of finalists, and of the winner with one of fewer changes
   std::int64_t verdict = 0;             ///< pairs with the default
   std::int64_t gate = 0;                ///< whether they train rightly, and their accuracy

@@ -58,6 +58,7 @@ struct PairMethodChoice {
                                                   const PairedSide& b, std::size_t cpus, std::int64_t memory_bytes);
 
 /// What a comparison is for (db::ComparisonRecord::role).
+inline constexpr const char* kSearchRole = "search";      ///< its pairs are a trial's runs (paired_trials.hpp)
 inline constexpr const char* kSelectRole = "select";      ///< its pairs choose the winner
 inline constexpr const char* kSimplifyRole = "simplify";  ///< the winner against one with fewer changes
 inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are reported, and chose nothing

@@ -187,7 +187,7 @@ int Finals::pairs_to_choose(const db::StoredTrial& fastest, const db::StoredTria
 std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   const VerifySettings& verify = session_.spec.verify;
-  const auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.process_sd);
+  const auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
   const auto first = choose_finalists(trials, beliefs, 1);
   const auto smallest = session_.store.best(session_.campaign);
   if (first.empty() || !smallest) return std::nullopt;

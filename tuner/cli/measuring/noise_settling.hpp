@@ -15,6 +15,7 @@ namespace nocturne::cli {
 struct NoiseChoice {
   bool fresh = false;  ///< a new generation begins in any case
   bool may_measure = true;
+  bool on_nodes = false;  ///< of a cluster: trials are measured alone there
 };
 
 /// --no-noise.

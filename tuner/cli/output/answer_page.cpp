@@ -252,7 +252,8 @@ nlohmann::json next_hour_json(const std::optional<tuner::NextHour>& hour) {
 
 void print_price(const Context& context, const tuner::Price& price) {
   std::string text = fmt::format("{} processes for the search", price.search);
-  for (const auto& [count, what] : {std::pair{price.choice, "to choose"},
+  for (const auto& [count, what] : {std::pair{price.references, "of the default in turns with them"},
+                                    {price.choice, "to choose"},
                                     {price.verdict, "for the gain"},
                                     {price.gate, "to see whether they train rightly"}}) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
@@ -453,6 +454,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
       {"outcomes", nlohmann::json::object()},
       {"processes",
        {{"search", answer.price.search},
+        {"references", answer.price.references},
         {"choice", answer.price.choice},
         {"verdict", answer.price.verdict},
         {"gate", answer.price.gate},

@@ -286,7 +286,8 @@ class TuneSession {
     local.downloaded_bytes = downloaded_bytes(measuring_.store(), spec_.name);
     tuner::LocalExecutor executor(spec_, std::move(local));
     if (preflight.preflight != tuner::PreflightMode::Only)
-      settle_noise(measuring_, spec_, executor, {.fresh = options_.fresh, .may_measure = !options_.no_noise});
+      settle_noise(measuring_, spec_, executor,
+                   {.fresh = options_.fresh, .may_measure = !options_.no_noise, .on_nodes = allocation_.has_value()});
     // A machine that changes makes what was measured incomparable: the campaign begins again on the machine as it is
     // now, a few times at most.
     for (int generation = 0; generation < kMostGenerationsInOneSession; ++generation) {
