@@ -58,14 +58,15 @@ double FormulaNoise::pair_sd() const {
   return kPairSd;
 }
 
-RecordedNoise::RecordedNoise(std::uint64_t seed, const NoiseRecord& record)
+RecordedNoise::RecordedNoise(std::uint64_t seed, const NoiseRecord& record, double spread)
     : record_(record),
+      spread_(spread),
       random_(seed),
       next_process_(random_() % record.level.size()),
       next_pair_(random_() % record.ratio.size()) {}
 
 double RecordedNoise::alone() {
-  return record_.level[next_process_++ % record_.level.size()];
+  return spread_ * record_.level[next_process_++ % record_.level.size()];
 }
 
 double RecordedNoise::pair() {

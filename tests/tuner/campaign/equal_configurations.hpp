@@ -58,14 +58,16 @@ struct NoiseRecord {
 /// side of a pair is called the first is drawn, for they are equal.
 class RecordedNoise final : public EqualConfigurations {
  public:
-  explicit RecordedNoise(std::uint64_t seed, const NoiseRecord& record = native_worker_record());
+  /// `spread`: processes alone scatter so many times as far as in the record; pairs do not.
+  explicit RecordedNoise(std::uint64_t seed, const NoiseRecord& record = native_worker_record(), double spread = 1);
   double alone() override;
   double pair() override;
-  [[nodiscard]] double process_sd() const override { return record_.level_sd; }
+  [[nodiscard]] double process_sd() const override { return spread_ * record_.level_sd; }
   [[nodiscard]] double pair_sd() const override { return record_.ratio_sd; }
 
  private:
   const NoiseRecord& record_;
+  double spread_;
   std::mt19937_64 random_;
   std::size_t next_process_ = 0, next_pair_ = 0;
 };

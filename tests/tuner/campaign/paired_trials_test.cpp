@@ -127,7 +127,7 @@ TEST_CASE("alone, the same disturbance is in each trial's time", "[paired_trials
 }
 
 TEST_CASE("a killed campaign of paired trials goes on with what was measured in turns", "[paired_trials]") {
-  const std::size_t killed_in = static_cast<std::size_t>(GENERATE(0, 1, 2, 3, 6, 7, 8));  // pair
+  const std::size_t killed_in = GENERATE(0UL, 1UL, 2UL, 3UL, 6UL, 7UL, 8UL);  // pair
   CAPTURE(killed_in);
   const CampaignFolder folder;
   {
