@@ -34,7 +34,8 @@ TrialMethod chosen(const tuner::NoiseFloor& floor) {
 
 tuner::CampaignSpec spec_of(const std::string& run) {
   auto spec = tuner::parse_campaign(R"({"campaign": "test", "workload": {"network": "mnist_cnn"},
-    "worker": {"command": ["/bin/true"]}, "run": {)" + run + R"(},
+    "worker": {"command": ["/bin/true"]}, "run": {)" +
+                                        run + R"(},
     "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 4], "default": 1}]}})",
                                     "test.json", "/", space::Facts());
   if (!spec) FAIL(tuner::to_text(spec.error()));

@@ -122,7 +122,7 @@ bool survey_paired(MakeNoise noise, const std::string& of, int campaigns, std::u
   constexpr int kPairsBesideTurns = 25;
   bool kept = true;
   for (const bool structured : {false, true}) {
-    for (const double gain : {2.0, 5.0, 10.0}) {
+    for (const double gain : {0.0, 2.0, 5.0, 10.0}) {
       for (const bool paired : {false, true}) {
         Row row{.noise = noise,
                 .way = fmt::format("trials {}, {}{}", paired ? "paired" : "alone", of,

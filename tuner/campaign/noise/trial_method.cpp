@@ -35,7 +35,8 @@ TrialMethodChoice choose_trial_method(const NoiseFloor& floor, TrialMethod wante
   if (cheaper > kWorthTurns) choice.method = TrialMethod::Paired;
   choice.sentence = fmt::format(
       "trials are measured {}: a process differs from an equal one by {:.1f} % (sd), in turns with the default by "
-      "{:.1f} % in {:.1f} times the time, which in the same time tells {:.1f} times as much, and {:g} times is where it pays",
+      "{:.1f} % in {:.1f} times the time, which in the same time tells {:.1f} times as much, and {:g} times is where "
+      "it pays",
       choice.method == TrialMethod::Paired ? "in turns with a living process of the default" : "alone",
       100 * choice.process_sd, 100 * choice.pair_sd,
       2 * turns->seconds_a_pair / std::max(1e-9, processes->seconds_a_pair), cheaper, kWorthTurns);
