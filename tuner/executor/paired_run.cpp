@@ -195,7 +195,10 @@ RunInTurns run_in_turns(const TrialOrder& order, const PreparedWorker& prepared,
   keeper.begin_run(planned.plan.sides[1].plan);
   place.observer.running(order.number, order.configuration);
   if (planned.candidate_first) std::swap(planned.plan.sides[0], planned.plan.sides[1]);
-  const auto [answer, of_reference, of_trial] = measure_planned(planned, place, suspensions);
+  auto [answer, of_reference, of_trial] = measure_planned(planned, place, suspensions);
+  // Each is the other's load, and what else there was hits both.
+  answer.pair.candidate.run.load.other_cpu.reset();
+  answer.pair.baseline.run.load.other_cpu.reset();
   RunInTurns result{.run = answer.pair.candidate};
   space::Run& run = result.run.run;
   if (answer.complete) {
