@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "measure/artifact/process.hpp"
 #include "measure/environment/debian_packages.hpp"
 #include "measure/environment/install_session.hpp"
@@ -29,6 +31,9 @@ using Lock = std::expected<std::vector<std::string>, EnvironmentFailure>;
 constexpr const char* kPipForOldPythons = "pip==21.3.1";  // the last one for Python 3.6
 constexpr std::chrono::seconds kLongestImport{300};       // a cold 2 GB framework on a slow disk
 constexpr const char* kImport = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)";
+constexpr const char* kDistributions =
+    "from importlib.metadata import distributions\n"
+    "for each in distributions(): print('%s==%s' % (each.metadata['Name'], each.version))";
 // Where a package of Debian puts modules for the system's Python, seen from site-packages.
 constexpr const char* kDebianModules = "../../../debian/usr/lib/python3/dist-packages";
 
@@ -58,6 +63,14 @@ StepFailure make_venv(InstallSession& session, const PythonInterpreter& interpre
       return session.failure(ended, command[3], command[3] + " fails: " + last_line(ended.output));
   }
   return std::nullopt;
+}
+
+/// Lets an environment see the packages of another, and what the .pth files among them add.
+bool see_packages(const fs::path& folder, const fs::path& packages) {
+  std::ofstream path(site_packages_of(folder) / "other_environment.pth");
+  path << "import site; site.addsitedir(" << nlohmann::json(packages.string()).dump(-1, ' ', /*ensure_ascii=*/true)
+       << ")\n";
+  return static_cast<bool>(path.flush());
 }
 
 /// It compiles to bytecode, or the first import of a trial would.
@@ -96,9 +109,12 @@ StepFailure fix_and_import(InstallSession& session) {
   return session.failure(ended, "import " + names, fmt::format("import {} fails: {}", names, last_line(ended.output)));
 }
 
-Lock resolved(const InstallSession& session) {
-  const auto ended =
-      session.start({session.python().string(), "-m", "pip", "freeze", "--all", "--disable-pip-version-check"});
+Lock resolved(const InstallSession& session, const PythonInterpreter& interpreter) {
+  const std::string python = session.python().string();
+  // A virtual environment of the user's need not have pip.
+  const auto ended = interpreter.packages.empty()
+                         ? session.start({python, "-m", "pip", "freeze", "--all", "--disable-pip-version-check"})
+                         : session.start({python, "-I", "-c", kDistributions});
   if (!ended.result.ok())
     return std::unexpected(session.failure(ended, "pip freeze", "pip freeze fails: " + last_line(ended.output)));
   std::vector<std::string> lock;
@@ -137,9 +153,12 @@ Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpre
   const bool new_pip = !brings_good_pip(interpreter) && !from_system;
   session.expect_steps(1 + (new_pip ? 1U : 0U) + steps->size() + recipe.fix_ups.size() +
                        (recipe.imports.empty() ? 0U : 1U));
-  if (auto failed = make_venv(session, interpreter, /*with_pip=*/true, from_system))
+  const bool virtual_packages = !interpreter.packages.empty();
+  if (auto failed = make_venv(session, interpreter, /*with_pip=*/!virtual_packages, from_system))
     return std::unexpected(std::move(*failed));
-  const Lock brought = resolved(session);
+  if (virtual_packages && !see_packages(session.places().folder, interpreter.packages))
+    return std::unexpected(session.full_disk());
+  const Lock brought = resolved(session, interpreter);
   if (!brought) return brought;
   if (new_pip) {
     session.say(kPipForOldPythons);
@@ -153,7 +172,7 @@ Lock install_with_pip(InstallSession& session, const PythonInterpreter& interpre
     if (auto failed = pip(session, (*steps)[i])) return std::unexpected(std::move(*failed));
   }
   if (auto failed = fix_and_import(session)) return std::unexpected(std::move(*failed));
-  auto versions = resolved(session);
+  auto versions = resolved(session, interpreter);
   if (!versions || from_system) return versions;  // the machine's own packages are not handed on
   return with_hashes(session, std::move(*versions), lock, *brought);
 }
@@ -206,7 +225,7 @@ constexpr std::chrono::seconds kPatienceForModules{120};  // a cold framework of
 constexpr const char* kSystemPython = "/usr/bin/python3";
 constexpr const char* kTryModules = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)";
 
-/// A virtual environment is none of the machine's own: it is not there for others.
+/// A virtual environment is none of the machine's own: it is not there for others, unless the user names it.
 bool is_virtual(const PythonInterpreter& python) {
   std::error_code error;
   return fs::exists(python.program.parent_path().parent_path() / "pyvenv.cfg", error);
@@ -263,7 +282,7 @@ std::optional<EnvironmentFailure> collect_packages(const Environment& environmen
 }
 
 bool has_modules(const PythonInterpreter& python, const EnvironmentRecipe& recipe) {
-  if (recipe.imports.empty() || is_virtual(python)) return false;
+  if (recipe.imports.empty() || (is_virtual(python) && python.packages.empty())) return false;
   std::vector<std::string> argv = {python.program.string(), "-I", "-c", kTryModules};
   argv.insert(argv.end(), recipe.imports.begin(), recipe.imports.end());
   return command_output({.argv = std::move(argv), .variables = recipe.environment},
@@ -286,7 +305,9 @@ std::expected<PythonInterpreter, std::string> python_for(const EnvironmentRecipe
     }
   }
   if (recipe.uses_system_packages) {
-    for (const PythonInterpreter& python : pythons)
+    std::vector<PythonInterpreter> having = find_virtual_environments(places);
+    having.insert(having.end(), pythons.begin(), pythons.end());
+    for (const PythonInterpreter& python : having)
       if (satisfies(python.version, recipe.python).value_or(false) && has_modules(python, recipe)) return python;
   }
   return choose_python(pythons, recipe.python);

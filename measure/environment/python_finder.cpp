@@ -35,6 +35,12 @@ constexpr const char* kQuestion =
     "print(json.dumps([os.path.realpath(sys.executable), list(sys.version_info[:3]), sys.implementation.name,"
     " sysconfig.get_config_var('SOABI') or '', venv.__file__, ensurepip.__file__]))";
 
+// Of a virtual environment, whose program is a link to another's: what counts are its packages. It needs no ensurepip.
+constexpr const char* kVirtualQuestion =
+    "import sys, json, sysconfig, venv\n"
+    "print(json.dumps([sys.executable, list(sys.version_info[:3]), sys.implementation.name,"
+    " sysconfig.get_config_var('SOABI') or '', sysconfig.get_paths()['purelib']]))";
+
 std::vector<fs::path> split_paths(const char* list) {
   std::vector<fs::path> result;
   std::string_view rest = list == nullptr ? "" : list;
@@ -123,8 +129,18 @@ std::optional<Answer> interpret(const std::string& text) {
   return answer;
 }
 
+/// The program of the virtual environment that a path names: its folder, the folder of its programs, or one of these.
+std::optional<fs::path> program_of_environment(const fs::path& named) {
+  std::error_code error;
+  for (const fs::path& folder : {named, named.parent_path(), named.parent_path().parent_path()}) {
+    if (fs::exists(folder / "pyvenv.cfg", error) && fs::exists(folder / "bin/python3", error))
+      return fs::absolute(folder / "bin/python3");
+  }
+  return std::nullopt;
+}
+
 /// What a program says it is. Asked once as long as the file stays the same: a campaign looks at many recipes.
-std::optional<Answer> ask(const fs::path& program) {
+std::optional<Answer> ask(const fs::path& program, const char* question = kQuestion) {
   static std::mutex mutex;
   static std::map<std::pair<fs::path, fs::file_time_type>, std::optional<Answer>> known;
   std::error_code error;
@@ -134,7 +150,7 @@ std::optional<Answer> ask(const fs::path& program) {
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
   // Isolated (-I), so that no PYTHONPATH or user site changes the answer. Outside the lock: several are asked at once.
-  const auto text = command_output({.argv = {program.string(), "-I", "-c", kQuestion}},
+  const auto text = command_output({.argv = {program.string(), "-I", "-c", question}},
                                    std::chrono::steady_clock::now() + kPatienceForPython);
   auto answer = text ? interpret(*text) : std::nullopt;
   const std::scoped_lock lock(mutex);
@@ -213,6 +229,7 @@ PythonPlaces python_places() {
           .folders = split_paths(std::getenv("PATH")),
           .version_folders = {variable_or("PYENV_ROOT", home / ".pyenv") / "versions",
                               variable_or("UV_PYTHON_INSTALL_DIR", data / "uv/python")},
+          .activated = split_paths(std::getenv("VIRTUAL_ENV")),
           .memory = homeless ? fs::path() : cache / "nocturne" / "pythons.json"};
 }
 
@@ -241,6 +258,22 @@ std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places) {
   for (auto& answer : answers)
     if (answer && seen.insert(answer->program).second) result.push_back(std::move(*answer));
   std::ranges::stable_sort(result, std::ranges::greater{}, &PythonInterpreter::version);  // equal ones: the named first
+  return result;
+}
+
+std::vector<PythonInterpreter> find_virtual_environments(const PythonPlaces& places) {
+  std::vector<PythonInterpreter> result;
+  std::set<fs::path> seen;
+  for (const std::vector<fs::path>* list : {&places.named, &places.activated}) {
+    for (const fs::path& named : *list) {
+      const auto program = program_of_environment(named);
+      if (!program || !seen.insert(*program).second) continue;
+      auto answer = ask(*program, kVirtualQuestion);
+      if (!answer || answer->modules.empty()) continue;
+      answer->python.packages = answer->modules.front();
+      result.push_back(std::move(answer->python));
+    }
+  }
   return result;
 }
 

@@ -21,9 +21,10 @@ struct PythonVersion {
 [[nodiscard]] std::string to_text(const PythonVersion& version);
 
 struct PythonInterpreter {
-  std::filesystem::path program;  ///< absolute, symbolic links resolved
+  std::filesystem::path program;  ///< absolute, symbolic links resolved, but for a virtual environment's
   PythonVersion version;
   std::string abi;  ///< "cp311-x86_64-linux-gnu": implementation, version, platform
+  std::filesystem::path packages{};  ///< site-packages of a virtual environment of the user's; empty: it is none
 };
 
 /// Where to look. Tests fill it by hand.
@@ -31,15 +32,20 @@ struct PythonPlaces {
   std::vector<std::filesystem::path> named;            ///< programs or folders, by the user's configuration; first
   std::vector<std::filesystem::path> folders;          ///< folders of PATH
   std::vector<std::filesystem::path> version_folders;  ///< pyenv's versions/, uv's python/: X/bin/python3
+  std::vector<std::filesystem::path> activated{};      ///< a virtual environment's folder
   std::filesystem::path memory{};                      ///< file of a PythonMemory; empty: each is asked
 };
-/// Reads $NOCTURNE_PYTHONS (a list like PATH), PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder. What they said is
-/// remembered in $XDG_CACHE_HOME/nocturne/pythons.json, else in ~/.cache.
+/// Reads $NOCTURNE_PYTHONS (a list like PATH), $VIRTUAL_ENV, PATH, ~/.pyenv/versions ($PYENV_ROOT), uv's folder. What
+/// they said is remembered in $XDG_CACHE_HOME/nocturne/pythons.json, else in ~/.cache.
 [[nodiscard]] PythonPlaces python_places();
 
 /// Each is asked once for its version; those without venv and pip are left out. Newest first. pyenv's shims, the folder
 /// beside its versions, stand for these: they are scripts that take their time, and answer for one of them.
 [[nodiscard]] std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places);
+
+/// Virtual environments that the user named (a program or folder in one) or activated: each as it is, with its packages.
+/// They serve where a recipe takes packages that are there already, and for nothing else.
+[[nodiscard]] std::vector<PythonInterpreter> find_virtual_environments(const PythonPlaces& places);
 
 /// Comma-separated comparisons as in ">=3.6,<3.8" or "==3.7": true where all hold. The error names the part.
 [[nodiscard]] std::expected<bool, std::string> satisfies(const PythonVersion& version, std::string_view specifier);

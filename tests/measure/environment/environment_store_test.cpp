@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 
+#include "measure/environment/environment_installer.hpp"
 #include "tests/measure/environment/wheelhouse.hpp"
 
 // Real environments with real pip, out of packages of a few bytes; no network.
@@ -128,6 +131,41 @@ TEST_CASE("neither the caller's Python nor its pip settings leak in", "[environm
   INFO((made ? "" : made.error().reason));
   REQUIRE(made);
   CHECK_FALSE(fs::exists(house.path() / "elsewhere"));
+}
+
+TEST_CASE("what a virtual environment of the user's has already is used, not installed", "[environment][store]") {
+  Wheelhouse house;  // without a wheel of tiny: nothing else could serve
+  const fs::path own = house.path() / "own";
+  const auto made = command_output(
+      {.argv = {house.places.named.front().string(), "-I", "-m", "venv", "--without-pip", own.string()}},
+      std::chrono::steady_clock::now() + std::chrono::minutes(1));
+  REQUIRE(made);
+  const auto named_by = [](const fs::path& folder) { return fs::directory_iterator(folder)->path(); };
+  const fs::path packages = named_by(own / "lib") / "site-packages";
+  fs::create_directories(packages / "tiny-2.0.dist-info");
+  std::ofstream(packages / "tiny-2.0.dist-info/METADATA") << "Metadata-Version: 2.1\nName: tiny\nVersion: 2.0\n";
+  std::ofstream(packages / "tiny.py") << "import besides\n";
+  fs::create_directories(house.path() / "more");
+  std::ofstream(house.path() / "more/besides.py") << "";
+  std::ofstream(packages / "more.pth") << (house.path() / "more").string() << '\n';
+  auto recipe = Wheelhouse::recipe({"tiny"});
+  recipe.uses_system_packages = true;
+
+  CHECK_FALSE(house.obtain(recipe));
+  const auto way = GENERATE(0, 1, 2);
+  INFO("named as " << way);
+  if (way == 0) house.places.activated = {own};
+  if (way == 1) house.places.named.push_back(own / "bin/python3");
+  if (way == 2) house.places.named.push_back(own / "bin");
+  const auto environment = house.obtain(recipe);
+  INFO((environment ? "" : environment.error().reason + "\n" + environment.error().log_tail));
+  REQUIRE(environment);
+  CHECK(printed_by(*environment, "import tiny; print(tiny.__file__)") == (packages / "tiny.py").string() + "\n");
+  CHECK(std::ranges::count(environment->lock, "tiny==2.0") == 1);
+  CHECK_FALSE(bound_to_machine(*environment, recipe).empty());
+
+  recipe.uses_system_packages = false;
+  CHECK_FALSE(EnvironmentStore(house.path() / "elsewhere").obtain(recipe, house.places, house.options));
 }
 
 TEST_CASE("an environment without its Python, or with a torn manifest, does not count", "[environment][store]") {
