@@ -66,6 +66,14 @@ struct DropoutRule {
 void launch_dropout(const void* in, void* out, DataType type, std::int64_t count, const DropoutRule& rule,
                     const StepState* state, cudaStream_t stream);
 
+// --- the gradient of a bias (sum.cu) ---
+
+/// sums[c] = the sum of channel c's values, added in f32 in the same order every time, then rounded. `parts` is room for
+/// channel_sum_bytes().
+void launch_sum_channels(const void* values, void* sums, float* parts, DataType type, std::int64_t count,
+                         const ChannelOrder& order, cudaStream_t stream);
+[[nodiscard]] std::int64_t channel_sum_bytes(std::int64_t count, const ChannelOrder& order);
+
 // --- normalisation of what a fused convolution summed up (normalise.cu) ---
 
 /// Each array has `channels` values, f32. `sums` and `squares` of the values, over `per_channel` values a channel.

@@ -4,18 +4,12 @@
 
 #include "kernels/cuda/device_code/numbers.cuh"
 #include "kernels/cuda/device_code/random.cuh"
+#include "kernels/cuda/device_code/warps.cuh"
 
 namespace nocturne::cuda {
 namespace {
 
-constexpr int kWarp = 32;
-constexpr unsigned kAll = 0xffffffffU;
 constexpr std::uint64_t kDropoutUse = 0xd409;  // distinguishes the uses of a seed, as in the other workers
-
-__device__ float warp_sum(float value) {
-  for (int other = kWarp / 2; other > 0; other /= 2) value += __shfl_xor_sync(kAll, value, other);
-  return value;
-}
 
 struct Largest {
   float value;
@@ -25,8 +19,8 @@ struct Largest {
 // The lower index wins a tie, as a search from the front does.
 __device__ Largest warp_largest(Largest own) {
   for (int other = kWarp / 2; other > 0; other /= 2) {
-    const float value = __shfl_xor_sync(kAll, own.value, other);
-    const std::int64_t index = __shfl_xor_sync(kAll, own.index, other);
+    const float value = __shfl_xor_sync(kAllLanes, own.value, other);
+    const std::int64_t index = __shfl_xor_sync(kAllLanes, own.index, other);
     if (value > own.value || (value == own.value && index < own.index)) own = {value, index};
   }
   return own;

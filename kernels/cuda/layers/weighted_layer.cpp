@@ -54,9 +54,7 @@ class WeightedLayer final : public DeviceLayer {
         input_(tensor_descriptor(place_.batch, input_shape(place_), place_.type(), place_.settings.layout)),
         output_(tensor_descriptor(place_.batch, place_.plan.figures.output, place_.type(), place_.settings.layout)),
         filter_(filter_descriptor(place_)),
-        convolution_(convolution_descriptor(place_)) {
-    if (place_.biases != nullptr) bias_.emplace(channel_descriptor(place_.layer().outputs, place_.type()));
-  }
+        convolution_(convolution_descriptor(place_)) {}
 
   void choose(const Pass& pass) override {
     forward_ = chosen(pass, Operation::Forward);
@@ -65,8 +63,9 @@ class WeightedLayer final : public DeviceLayer {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
+    const std::int64_t biases = place_.biases != nullptr ? channel_sum_bytes(place_.output_count(), output_order()) : 0;
     return std::max({forward_.workspace_bytes, weights_.workspace_bytes, data_ ? data_->workspace_bytes : 0,
-                     graph_ ? graph_->workspace_bytes() : 0});
+                     graph_ ? graph_->workspace_bytes() : 0, biases});
   }
 
   [[nodiscard]] std::vector<Implementation> implementations() const override {
@@ -117,8 +116,8 @@ class WeightedLayer final : public DeviceLayer {
           name_.c_str());
     const bool relu = place_.layer().relu;
     if (place_.biases != nullptr) {
-      launch_add_bias(place_.output, place_.biases, place_.type(), place_.output_count(),
-                      channel_order(place_.plan.figures.output, place_.settings.layout), relu, pass.stream);
+      launch_add_bias(place_.output, place_.biases, place_.type(), place_.output_count(), output_order(), relu,
+                      pass.stream);
     } else if (relu) {
       launch_rectify(place_.output, place_.type(), place_.output_count(), pass.stream);
     }
@@ -128,9 +127,8 @@ class WeightedLayer final : public DeviceLayer {
     const auto workspace = static_cast<std::size_t>(pass.workspace_bytes);
     gate_gradient(place_, pass.stream);
     if (place_.biases != nullptr) {
-      check(cudnnConvolutionBackwardBias(pass.cudnn, &kOne, output_.get(), place_.activation_gradient, &kZero,
-                                         bias_->get(), place_.biases_gradient),
-            name_.c_str());
+      launch_sum_channels(place_.activation_gradient, place_.biases_gradient, static_cast<float*>(pass.workspace),
+                          place_.type(), place_.output_count(), output_order(), pass.stream);
     }
     check(cudnnConvolutionBackwardFilter(pass.cudnn, &kOne, input_.get(), place_.input, output_.get(),
                                          place_.activation_gradient, convolution_.get(),
@@ -147,6 +145,9 @@ class WeightedLayer final : public DeviceLayer {
   }
 
  private:
+  [[nodiscard]] ChannelOrder output_order() const {
+    return channel_order(place_.plan.figures.output, place_.settings.layout);
+  }
   [[nodiscard]] bool gives_statistics() const { return place_.statistics != nullptr; }
 
   [[nodiscard]] Implementation fused_implementation() const {
@@ -189,7 +190,6 @@ class WeightedLayer final : public DeviceLayer {
   TensorDescriptor input_, output_;
   FilterDescriptor filter_;
   ConvolutionDescriptor convolution_;
-  std::optional<TensorDescriptor> bias_;
   Candidate forward_, weights_;
   std::optional<Candidate> data_;
   std::unique_ptr<FusedConvolution> graph_;

@@ -54,9 +54,10 @@ BatchFeed::BatchFeed(data::BatchSource& source, std::int64_t batch, std::size_t 
 }
 
 void BatchFeed::fetch(Slot& slot) {
-  const auto begin = std::chrono::steady_clock::now();
   const bool own_stream = slots_.size() > 1;
-  slot.copied.wait_on_host();  // the copy before this one may still read the pinned memory
+  // The copy before this one may still read the pinned memory. It waits for the GPU, which computes: that is no lack of data.
+  slot.copied.wait_on_host();
+  const auto begin = std::chrono::steady_clock::now();
   const std::int64_t size = source_.next_size(), values = size * source_.image().elements();
   const bool ends_epoch = source_.next_ends_epoch();
   source_.next_bytes({slot.host_images.as<std::uint8_t>(), static_cast<std::size_t>(values)},

@@ -104,6 +104,24 @@ TEST_CASE("bytes are scaled by their channel's rule, a bias is its channel's", "
   }
 }
 
+TEST_CASE("sums of channels are sums over images and pixels", "[cuda]") {
+  const DataType type = any_type();
+  const Layout layout = GENERATE(Layout::Nchw, Layout::Nhwc);
+  // Fewer channels than lanes, more; one pixel, more than a block has threads; images enough for many parts.
+  const auto [channels, pixels, images] = GENERATE(table<std::size_t, std::size_t, std::size_t>(
+      {{3, 5, 7}, {40, 1, 5000}, {33, 2, 70}, {1, 300, 3}, {1, 1, 1}}));
+  const Values values = some(channels * pixels * images, 2);
+  std::vector<double> sums(channels);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    sums[layout == Layout::Nhwc ? i % channels : i / pixels % channels] += static_cast<double>(values[i]);
+  const Numbers on(values, type), found(Values(channels, kNan), type);
+  const ChannelOrder order{
+      .channels = static_cast<std::int64_t>(channels), .pixels = static_cast<std::int64_t>(pixels), .layout = layout};
+  const Things<float> parts(Values(static_cast<std::size_t>(channel_sum_bytes(size(values), order)) / 4, kNan));
+  launch_sum_channels(on.data(), found.data(), parts.data(), type, size(values), order, nullptr);
+  for (std::size_t c = 0; c < channels; ++c) CHECK(found.values()[c] == rounded(static_cast<float>(sums[c]), type));
+}
+
 TEST_CASE("dropout drops its share, scales the rest, and draws the same again", "[cuda]") {
   const DataType type = any_type();
   const std::size_t count = 4003;

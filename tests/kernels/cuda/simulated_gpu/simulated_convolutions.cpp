@@ -211,16 +211,4 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void* a
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t output,
-                                           const void* dy, const void* beta, cudnnTensorDescriptor_t bias, void* db) {
-  demand_one(alpha);
-  check_place(output->tensor, dy);
-  check_place(bias->tensor, db);
-  if (bias->tensor.sizes != per_channel(output->tensor).sizes) fail("a bias that is not one of each channel");
-  enqueue(handle->stream, [=, before = factor(beta), out = output->tensor, into = bias->tensor] {
-    write(into, db, channel_sums(out.sizes, read(out, dy)), before);
-  });
-  return CUDNN_STATUS_SUCCESS;
-}
-
 }  // extern "C"
