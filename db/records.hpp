@@ -268,12 +268,11 @@ struct PairRecord {
   std::vector<Slice> slices{};  ///< in the order in which they were measured
 };
 
-/// A pair as listed: runs by id (load_run() gives them whole).
+/// A pair as listed: runs by id (load_run() gives them whole), without its slices (slices() gives them).
 struct StoredPair {
   std::int64_t index = 0;
   Side first = Side::Candidate;
   std::string candidate_run{}, baseline_run{};
-  std::vector<Slice> slices{};
   std::string fingerprint{};  ///< hash of the machine's that measured it; empty: not known
 };
 

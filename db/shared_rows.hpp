@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include <SQLiteCpp/Database.h>
 
@@ -11,8 +12,8 @@
 
 namespace nocturne::db {
 
-/// Known already: nothing happens.
-void insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint);
+/// Known already: nothing happens. Its hash, for a column that refers to it; empty: it has none.
+std::optional<std::string> insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint);
 
 /// The newest generation of this name and identity.
 [[nodiscard]] std::optional<CampaignId> find_equal(const SQLite::Database& database, const CampaignRecord& record);

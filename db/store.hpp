@@ -211,6 +211,8 @@ class Store {
   void save_verdict(const VerdictRecord& verdict);
   /// Oldest first.
   [[nodiscard]] std::vector<StoredComparison> comparisons(CampaignId campaign) const;
+  /// Those of one pair, by its index, in the order in which they were measured.
+  [[nodiscard]] std::vector<Slice> slices(ComparisonId comparison, std::int64_t pair) const;
 
   // ---- the resolution of the machine (store_noise.cpp) ----
 

@@ -48,11 +48,7 @@ CampaignId insert_generation(SQLite::Database& database, const CampaignRecord& r
 
 /// What may differ from session to session.
 void update_campaign(SQLite::Database& database, CampaignId campaign, const CampaignRecord& record) {
-  std::optional<std::string> fingerprint;
-  if (!record.fingerprint.hash.empty()) {
-    insert_fingerprint(database, record.fingerprint);
-    fingerprint = record.fingerprint.hash;
-  }
+  const auto fingerprint = insert_fingerprint(database, record.fingerprint);
   execute(database,
           "UPDATE campaigns SET spec_json = ?2, strategy = ?3, seed = ?4, fingerprint_hash = ?5, opened_unix_ns = ?6,"
           " finished_unix_ns = NULL WHERE id = ?1",

@@ -25,21 +25,6 @@ void require_owner_of(const Connection& connection, ComparisonId comparison) {
   return require_owner(connection, *campaign);
 }
 
-std::vector<Slice> read_slices(const SQLite::Database& database, ComparisonId comparison, std::int64_t pair) {
-  SQLite::Statement rows = query(database,
-                                 "SELECT side, first_step, steps, wall_ns FROM slices"
-                                 " WHERE comparison_id = ?1 AND pair = ?2 ORDER BY position",
-                                 comparison, pair);
-  std::vector<Slice> slices;
-  while (rows.executeStep()) {
-    Slice& slice = slices.emplace_back();
-    std::string side;
-    Reader(rows).into(side, slice.first_step, slice.steps, slice.wall_ns);
-    slice.side = side_from_text(side);
-  }
-  return slices;
-}
-
 void read_pairs(const SQLite::Database& database, StoredComparison& comparison) {
   SQLite::Statement rows = query(database,
                                  "SELECT pair, first_side, c.run_id, b.run_id, coalesce(c.fingerprint_hash, '')"
@@ -52,7 +37,6 @@ void read_pairs(const SQLite::Database& database, StoredComparison& comparison) 
     std::string first;
     Reader(rows).into(pair.index, first, pair.candidate_run, pair.baseline_run, pair.fingerprint);
     pair.first = side_from_text(first);
-    pair.slices = read_slices(database, comparison.id, pair.index);
   }
 }
 
@@ -138,6 +122,23 @@ std::vector<StoredComparison> Store::comparisons(CampaignId campaign) const {
       comparison.record.baseline = parse_configuration(baseline);
       read_pairs(database, comparison);
       read_verdicts(database, comparison);
+    }
+    return found;
+  });
+}
+
+std::vector<Slice> Store::slices(ComparisonId comparison, std::int64_t pair) const {
+  return connection_->read([&](const SQLite::Database& database) -> std::vector<Slice> {
+    SQLite::Statement rows = query(database,
+                                   "SELECT side, first_step, steps, wall_ns FROM slices"
+                                   " WHERE comparison_id = ?1 AND pair = ?2 ORDER BY position",
+                                   comparison, pair);
+    std::vector<Slice> found;
+    while (rows.executeStep()) {
+      Slice& slice = found.emplace_back();
+      std::string side;
+      Reader(rows).into(side, slice.first_step, slice.steps, slice.wall_ns);
+      slice.side = side_from_text(side);
     }
     return found;
   });

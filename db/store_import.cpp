@@ -18,11 +18,7 @@ constexpr const char* kImportAsk = "import";
 
 CampaignId insert_imported(SQLite::Database& database, const ImportedCampaign& imported) {
   const CampaignRecord& record = imported.record;
-  std::optional<std::string> fingerprint;
-  if (!record.fingerprint.hash.empty()) {
-    insert_fingerprint(database, record.fingerprint);
-    fingerprint = record.fingerprint.hash;
-  }
+  const auto fingerprint = insert_fingerprint(database, record.fingerprint);
   execute(database,
           "INSERT INTO campaigns (name, generation, identity, spec_json, strategy, seed, fingerprint_hash, is_fresh,"
           " created_unix_ns, opened_unix_ns) VALUES (?1, (SELECT coalesce(max(generation), 0) + 1 FROM campaigns"

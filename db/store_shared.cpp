@@ -1,13 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "db/connection.hpp"
 #include "db/rows.hpp"
 #include "db/shared_rows.hpp"
 #include "db/store.hpp"
+#include "space/names.hpp"
 
 namespace nocturne::db {
+namespace {
+
+constexpr std::array<std::string_view, 3> kLevels = {"info", "warning", "error"};
+
+}  // namespace
 
 std::optional<std::string> environment_of(const BuildRecord& build) {
   if (!build.flags.is_object()) return std::nullopt;
@@ -17,29 +24,15 @@ std::optional<std::string> environment_of(const BuildRecord& build) {
 }
 
 std::string_view to_text(Level level) {
-  switch (level) {
-    case Level::Info:
-      return "info";
-    case Level::Warning:
-      return "warning";
-    case Level::Error:
-      return "error";
-  }
-  return "info";
+  return space::name_of(level, kLevels);
 }
 
-namespace {
-
-Level level_from_text(std::string_view text) {
-  return text == "error" ? Level::Error : text == "warning" ? Level::Warning : Level::Info;
-}
-
-}  // namespace
-
-void insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint) {
+std::optional<std::string> insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint) {
+  if (fingerprint.hash.empty()) return std::nullopt;
   execute(database,
           "INSERT INTO fingerprints (hash, fields_json, first_seen_unix_ns) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
           fingerprint.hash, json_text(fingerprint.fields), now_unix_ns());
+  return fingerprint.hash;
 }
 
 void Store::save_fingerprint(const FingerprintRecord& fingerprint) {
@@ -121,7 +114,7 @@ std::vector<EventRecord> Store::events(std::optional<CampaignId> campaign, std::
       EventRecord& e = events.emplace_back();
       std::string level;
       Reader(rows).into(e.campaign, e.time_unix_ns, level, e.what);
-      e.level = level_from_text(level);
+      e.level = space::named<Level>(level, kLevels).value_or(Level::Info);
     }
     std::reverse(events.begin(), events.end());
     return events;

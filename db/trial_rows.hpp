@@ -19,7 +19,6 @@ namespace nocturne::db {
 inline constexpr const char* kResultColumns =
     "outcome, reason, objective_s, objective_se_s, objective_runs, import_s, data_s, compile_s, first_step_excess_s,"
     " epoch_overhead_s, steps_per_epoch, steady_step_s";
-inline constexpr int kResultColumnCount = 12;
 
 /// peak_bytes, device_bytes and device_memory_bytes of a trial's runs, with trials as `t`. Only of runs that were there
 /// when the trial was told first: what is told again when a campaign is resumed must be what was told then. A run that

@@ -61,8 +61,9 @@ TEST_CASE("pairs, slices and verdicts come back as they were stored", "[db]") {
   CHECK(found[0].pairs[1].first == Side::Baseline);
   CHECK(found[0].pairs[1].candidate_run == "c1");
   CHECK(found[0].pairs[1].baseline_run == "b1");
-  REQUIRE(found[0].pairs[1].slices.size() == 2);
-  CHECK(found[0].pairs[1].slices[1] == Slice{.side = Side::Baseline, .first_step = 2, .steps = 6, .wall_ns = 11});
+  const auto slices = store.slices(comparison, 1);
+  REQUIRE(slices.size() == 2);
+  CHECK(slices[1] == Slice{.side = Side::Baseline, .first_step = 2, .steps = 6, .wall_ns = 11});
   REQUIRE(found[0].verdicts.size() == 2);
   CHECK(found[0].verdicts[0] == other);
   CHECK(found[0].verdicts[1] == verdict);

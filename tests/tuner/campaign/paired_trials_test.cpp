@@ -103,7 +103,7 @@ TEST_CASE("what disturbs a trial and the default alike is in no trial's time", "
   const auto of_default = store.load_trial(trials.front().id).runs;
   for (const db::StoredComparison& each : turns) {
     REQUIRE(each.pairs.size() == 1);
-    CHECK(each.pairs.front().slices.size() == 20);
+    CHECK(store.slices(each.id, each.pairs.front().index).size() == 20);
     const auto reference = store.load_run(each.pairs.front().baseline_run);
     CHECK(reference.record.run.purpose == space::Purpose::Verify);
     CHECK(std::ranges::any_of(of_default,
@@ -237,8 +237,9 @@ TEST_CASE("the reference takes as many examples a turn as the trial", "[paired_t
         .partial_batch = protocol::PartialBatch::Train};
   };
   (void)fixture.sit(paired_spec());
+  const db::Store store = fixture.reading();
   for (const db::StoredComparison& each : turns_of(fixture))
-    for (const db::Slice& slice : each.pairs.front().slices)
+    for (const db::Slice& slice : store.slices(each.id, each.pairs.front().index))
       CHECK(slice.steps == (slice.side == db::Side::Baseline ? 12 : 4));
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <ranges>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,9 +15,9 @@ namespace nocturne::tuner {
 namespace {
 
 /// Seconds per step of each slice of one side, in order.
-std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
+std::vector<double> slice_seconds(std::span<const db::Slice> slices, db::Side side) {
   std::vector<double> seconds;
-  for (const db::Slice& slice : pair.slices) {
+  for (const db::Slice& slice : slices) {
     if (slice.side != side || slice.steps == 0) continue;
     seconds.push_back(static_cast<double>(slice.wall_ns) * 1e-9 / static_cast<double>(slice.steps));
   }
@@ -24,9 +25,9 @@ std::vector<double> slice_seconds(const db::StoredPair& pair, db::Side side) {
 }
 
 /// What a side is judged by: its slices, or the one number that stands for the process.
-std::vector<double> judged(const db::StoredPair& pair, db::Side side, const space::Run& run,
+std::vector<double> judged(std::span<const db::Slice> slices, db::Side side, const space::Run& run,
                            measure::StepEstimator estimator) {
-  if (estimator == measure::StepEstimator::Paired) return slice_seconds(pair, side);
+  if (estimator == measure::StepEstimator::Paired) return slice_seconds(slices, side);
   const auto step = measure::judged_step(measure::step_seconds(run), estimator);
   return step ? std::vector{*step} : std::vector<double>();
 }
@@ -66,8 +67,11 @@ StoredPairs stored_pairs(const db::Store& store, const db::StoredComparison& com
   for (const db::StoredPair& pair : comparison.pairs) {
     const auto baseline_run = store.load_run(pair.baseline_run);
     const auto candidate_run = store.load_run(pair.candidate_run);
-    const std::vector<double> baseline_slices = judged(pair, db::Side::Baseline, baseline_run.record.run, estimator);
-    const std::vector<double> candidate_slices = judged(pair, db::Side::Candidate, candidate_run.record.run, estimator);
+    std::vector<db::Slice> slices;
+    if (estimator == measure::StepEstimator::Paired) slices = store.slices(comparison.id, pair.index);
+    const std::vector<double> baseline_slices = judged(slices, db::Side::Baseline, baseline_run.record.run, estimator);
+    const std::vector<double> candidate_slices =
+        judged(slices, db::Side::Candidate, candidate_run.record.run, estimator);
     const auto parts =
         measure::pair_parts({.run = baseline_run.record.run, .schedule = baseline, .slices = baseline_slices},
                             {.run = candidate_run.record.run, .schedule = candidate, .slices = candidate_slices});
