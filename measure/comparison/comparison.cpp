@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/math/distributions/students_t.hpp>
 #include <cassert>
 #include <chrono>
@@ -13,9 +14,12 @@
 #include "measure/comparison/node_scatter.hpp"
 #include "measure/comparison/planned_looks.hpp"
 #include "measure/comparison/signed_rank.hpp"
+#include "space/names.hpp"
 
 namespace nocturne::measure {
 namespace {
+
+constexpr std::array<std::string_view, 4> kVerdicts = {"faster", "slower", "same", "undecided"};
 
 double to_percent(double log_ratio) {
   return 100 * std::expm1(log_ratio);
@@ -71,17 +75,7 @@ LogRatio log_ratio_of(std::span<const double> log_ratios, double confidence) {
 }  // namespace
 
 std::string_view to_text(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Faster:
-      return "FASTER";
-    case Verdict::Slower:
-      return "SLOWER";
-    case Verdict::Same:
-      return "SAME";
-    case Verdict::Undecided:
-      return "UNDECIDED";
-  }
-  return "UNDECIDED";
+  return space::name_of(verdict, kVerdicts);
 }
 
 std::vector<double> slice_seconds(std::span<const Slice> slices, Side side) {

@@ -34,7 +34,7 @@ enum class Verdict {
   Same,       ///< the whole interval lies within ± margin
   Undecided,  ///< more pairs are needed
 };
-[[nodiscard]] std::string_view to_text(Verdict verdict);  ///< FASTER, SLOWER, SAME, UNDECIDED
+[[nodiscard]] std::string_view to_text(Verdict verdict);  ///< faster, slower, same, undecided
 
 /// One process of a pair.
 struct ComparedRun {

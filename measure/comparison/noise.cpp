@@ -1,6 +1,7 @@
 #include "measure/comparison/noise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/distributions/students_t.hpp>
 #include <cassert>
 #include <cmath>
@@ -8,9 +9,13 @@
 
 #include "measure/comparison/location.hpp"
 #include "measure/comparison/warm_up.hpp"
+#include "space/names.hpp"
 
 namespace nocturne::measure {
 namespace {
+
+constexpr std::array<std::string_view, 3> kPairMethods = {"sequential", "slices", "duet"};
+constexpr std::array<std::string_view, 3> kStepEstimators = {"median", "minimum", "paired"};
 
 constexpr int kMostPairs = 1'000'000;
 
@@ -24,39 +29,19 @@ double resolution_in_sds(int pairs, const Power& power) {
 }  // namespace
 
 std::string_view to_text(PairMethod method) {
-  switch (method) {
-    case PairMethod::Sequential:
-      return "sequential";
-    case PairMethod::Slices:
-      return "slices";
-    case PairMethod::Duet:
-      break;
-  }
-  return "duet";
+  return space::name_of(method, kPairMethods);
 }
 
 std::optional<PairMethod> pair_method_from_text(std::string_view text) {
-  for (const PairMethod each : {PairMethod::Sequential, PairMethod::Slices, PairMethod::Duet})
-    if (to_text(each) == text) return each;
-  return std::nullopt;
+  return space::named<PairMethod>(text, kPairMethods);
 }
 
 std::string_view to_text(StepEstimator estimator) {
-  switch (estimator) {
-    case StepEstimator::Median:
-      return "median";
-    case StepEstimator::Minimum:
-      return "minimum";
-    case StepEstimator::Paired:
-      break;
-  }
-  return "paired";
+  return space::name_of(estimator, kStepEstimators);
 }
 
 std::optional<StepEstimator> step_estimator_from_text(std::string_view text) {
-  for (const StepEstimator each : {StepEstimator::Median, StepEstimator::Minimum, StepEstimator::Paired})
-    if (to_text(each) == text) return each;
-  return std::nullopt;
+  return space::named<StepEstimator>(text, kStepEstimators);
 }
 
 std::optional<double> judged_step(std::span<const double> step_seconds, StepEstimator estimator) {

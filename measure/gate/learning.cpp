@@ -1,13 +1,18 @@
 #include "measure/gate/learning.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "space/names.hpp"
+
 namespace nocturne::measure {
 namespace {
+
+constexpr std::array<std::string_view, 3> kLearnings = {"same", "other", "not judged"};
 
 /// Largest relative differences: of a tensor's movement, of a loss.
 struct Bands {
@@ -154,15 +159,11 @@ std::expected<LearningRecord, std::string> read_learning(const nlohmann::json& d
 }
 
 std::string_view to_text(Learning learning) {
-  switch (learning) {
-    case Learning::Same:
-      return "same";
-    case Learning::Other:
-      return "other";
-    case Learning::NotJudged:
-      break;
-  }
-  return "not judged";
+  return space::name_of(learning, kLearnings);
+}
+
+Learning learning_from_text(std::string_view verdict) {
+  return space::named<Learning>(verdict, kLearnings).value_or(Learning::NotJudged);
 }
 
 LearningJudgement judge_start(const LearningRecord& reference, std::span<const LearningRecord> repeats,

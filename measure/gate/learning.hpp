@@ -51,7 +51,8 @@ enum class Learning {
   Other,      ///< it deviates by more than its changes may do
   NotJudged,  ///< nobody can tell
 };
-[[nodiscard]] std::string_view to_text(Learning learning);  ///< same, other, not judged
+[[nodiscard]] std::string_view to_text(Learning learning);            ///< same, other, not judged
+[[nodiscard]] Learning learning_from_text(std::string_view verdict);  ///< NotJudged where it is none of them
 
 struct LearningJudgement {
   Learning learning = Learning::NotJudged;

@@ -1,6 +1,7 @@
 #include "tuner/campaign_file/sections.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 
 #include "measure/gate/loss_band.hpp"
 #include "search/registry.hpp"
+#include "space/names.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/command_section.hpp"
 #include "tuner/campaign_file/slurm_section.hpp"
@@ -19,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 3> kTrialMethods = {"auto", "alone", "paired"};
 
 /// Overwrites `target` where the key is there and sound.
 template <typename T>
@@ -59,21 +63,11 @@ void require_one_of(Checks& checks, std::string_view pointer, const std::string&
 }  // namespace
 
 std::string_view to_text(TrialMethod method) {
-  switch (method) {
-    case TrialMethod::Auto:
-      return "auto";
-    case TrialMethod::Alone:
-      return "alone";
-    case TrialMethod::Paired:
-      break;
-  }
-  return "paired";
+  return space::name_of(method, kTrialMethods);
 }
 
 std::optional<TrialMethod> trial_method_from_text(std::string_view text) {
-  for (const TrialMethod each : {TrialMethod::Auto, TrialMethod::Alone, TrialMethod::Paired})
-    if (to_text(each) == text) return each;
-  return std::nullopt;
+  return space::named<TrialMethod>(text, kTrialMethods);
 }
 
 fs::path home_of(const Place& place, const fs::path& folder, const std::string& name) {

@@ -37,19 +37,7 @@ std::expected<Profile, std::string> moved_into(const Profile& profile, const std
 }
 
 void keep_cost(Profile& moved, const Profile& on_host, const measure::Comparison& cost) {
-  switch (cost.verdict) {
-    case measure::Verdict::Faster:
-      moved.gain->verdict = "faster";
-      break;
-    case measure::Verdict::Slower:
-      moved.gain->verdict = "slower";
-      break;
-    case measure::Verdict::Same:
-      moved.gain->verdict = "same";
-      break;
-    case measure::Verdict::Undecided:
-      moved.gain->verdict = "undecided";
-  }
+  moved.gain->verdict = measure::to_text(cost.verdict);
   moved.gain->gain_percent = cost.gain_percent;
   moved.gain->low_percent = cost.low_percent;
   moved.gain->high_percent = cost.high_percent;

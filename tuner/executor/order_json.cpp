@@ -18,6 +18,7 @@
 
 #include "space/facts_json.hpp"
 #include "space/json_field.hpp"
+#include "space/names.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -40,45 +41,27 @@ template <typename T>
 inline constexpr bool kIsList<std::vector<T>> = true;
 
 // Words of enumerations that have none of their own.
-constexpr std::array kEnds = {std::pair(OrderEnd::Finished, "finished"), std::pair(OrderEnd::Suspended, "suspended"),
-                              std::pair(OrderEnd::Lost, "lost"), std::pair(OrderEnd::Interrupted, "interrupted")};
-constexpr std::array kLearning = {std::pair(RunOrder::Learning::None, "none"),
-                                  std::pair(RunOrder::Learning::Start, "start"),
-                                  std::pair(RunOrder::Learning::Longer, "longer")};
-constexpr std::array kSides = {std::pair(db::Side::Candidate, "candidate"), std::pair(db::Side::Baseline, "baseline")};
+template <typename Enum>
+inline constexpr std::array<std::string_view, 0> kWords{};
+template <>
+inline constexpr std::array<std::string_view, 4> kWords<OrderEnd> = {"finished", "suspended", "lost", "interrupted"};
+template <>
+inline constexpr std::array<std::string_view, 3> kWords<RunOrder::Learning> = {"none", "start", "longer"};
+template <>
+inline constexpr std::array<std::string_view, 2> kWords<db::Side> = {"candidate", "baseline"};
 
-template <typename Words, typename Value>
-std::string word_of(const Words& words, Value value) {
-  return std::ranges::find(words, value, [](const auto& each) { return each.first; })->second;
-}
-template <typename Words>
-auto value_of(const Words& words, std::string_view text) {
-  const auto found = std::ranges::find(words, text, [](const auto& each) { return std::string_view(each.second); });
-  return found != words.end() ? std::optional(found->first) : std::nullopt;
-}
-
-std::string word(OrderEnd value) {
-  return word_of(kEnds, value);
-}
-std::string word(RunOrder::Learning value) {
-  return word_of(kLearning, value);
-}
-std::string word(db::Side value) {
-  return word_of(kSides, value);
-}
-template <typename Value>
-std::string word(Value value) {
-  return std::string(to_text(value));
+template <typename Enum>
+std::string word(Enum value) {
+  if constexpr (kWords<Enum>.empty())
+    return std::string(to_text(value));
+  else
+    return std::string(space::name_of(value, kWords<Enum>));
 }
 
-void take_word(std::string_view text, std::optional<OrderEnd>& out) {
-  out = value_of(kEnds, text);
-}
-void take_word(std::string_view text, std::optional<RunOrder::Learning>& out) {
-  out = value_of(kLearning, text);
-}
-void take_word(std::string_view text, std::optional<db::Side>& out) {
-  out = value_of(kSides, text);
+template <typename Enum>
+  requires(!kWords<Enum>.empty())
+void take_word(std::string_view text, std::optional<Enum>& out) {
+  out = space::named<Enum>(text, kWords<Enum>);
 }
 void take_word(std::string_view text, std::optional<space::Outcome>& out) {
   out = space::outcome_from_text(text);

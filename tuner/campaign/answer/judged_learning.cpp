@@ -3,15 +3,7 @@
 namespace nocturne::tuner {
 namespace {
 
-using measure::Learning;
-
 constexpr const char* kKey = "learning";  // of a run's `ready`
-
-Learning learning_of(const std::string& verdict) {
-  for (const Learning each : {Learning::Same, Learning::Other})
-    if (verdict == measure::to_text(each)) return each;
-  return Learning::NotJudged;
-}
 
 }  // namespace
 
@@ -27,7 +19,8 @@ std::optional<JudgedLearning> judged_learning(const db::TrialDetail& trial) {
     if (run.purpose != space::Purpose::Gate || !run.ready.is_object() || !run.ready.contains(kKey)) continue;
     const nlohmann::json& said = run.ready[kKey];
     if (!said.is_object()) continue;  // a worker's own word
-    judged = JudgedLearning{.learning = learning_of(said.value("verdict", "")), .sentence = said.value("sentence", "")};
+    judged = JudgedLearning{.learning = measure::learning_from_text(said.value("verdict", "")),
+                            .sentence = said.value("sentence", "")};
   }
   return judged;
 }

@@ -32,20 +32,6 @@ std::vector<double> judged(std::span<const db::Slice> slices, db::Side side, con
   return step ? std::vector{*step} : std::vector<double>();
 }
 
-std::string_view verdict_word(measure::Verdict verdict) {
-  switch (verdict) {
-    case measure::Verdict::Faster:
-      return "faster";
-    case measure::Verdict::Slower:
-      return "slower";
-    case measure::Verdict::Same:
-      return "same";
-    case measure::Verdict::Undecided:
-      break;
-  }
-  return "undecided";
-}
-
 }  // namespace
 
 std::optional<db::StoredComparison> find_comparison(const db::Store& store, db::CampaignId campaign,
@@ -105,7 +91,7 @@ double look_confidence(std::int64_t pairs, const measure::ComparisonPolicy& poli
 db::VerdictRecord verdict_record(const measure::Comparison& comparison, db::ComparisonId id, double epochs) {
   return {.comparison = id,
           .horizon_epochs = epochs,
-          .verdict = std::string(verdict_word(comparison.verdict)),
+          .verdict = std::string(measure::to_text(comparison.verdict)),
           .log_ratio_mean = -comparison.log_ratio,
           .log_ratio_low = -std::log1p(comparison.high_percent / 100),
           .log_ratio_high = -std::log1p(comparison.low_percent / 100),
