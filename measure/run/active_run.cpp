@@ -1,13 +1,12 @@
 #include "measure/run/active_run.hpp"
 
-#include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <vector>
 
 #include "measure/container/runtimes.hpp"
 #include "measure/run/classify.hpp"
+#include "measure/run/launch.hpp"
 #include "measure/run/runner.hpp"
 #include "measure/run/shell_words.hpp"
 #include "measure/supervisor/log.hpp"
@@ -21,13 +20,8 @@ namespace {
 /// FOLDER/request.json --events /dev/stdout": the events appear on the terminal and the record of the run stays as it
 /// was. A run that took turns is repeated alone.
 std::string repeat_command(const RunPlan& plan) {
-  std::vector<std::string> words;
-  if (!plan.environment.empty() || !plan.unset.empty()) words.emplace_back("env");
-  for (const auto& name : plan.unset) words.insert(words.end(), {"-u", name});
-  for (const auto& [name, value] : plan.environment) words.push_back(name + '=' + value);
-  if (!plan.cpus.empty()) words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
-  for (std::string& word : numactl_words(plan.memory)) words.push_back(std::move(word));
-  words.insert(words.end(), plan.argv.begin(), plan.argv.end());
+  std::vector<std::string> words =
+      typed_words({.set = plan.environment, .unset = plan.unset, .cpus = plan.cpus, .memory = plan.memory}, plan.argv);
   const auto request = plan.folder / (plan.request.turns ? kAloneRequestFile : kRequestFile);
   words.insert(words.end(), {"--request", request.string(), "--events", "/dev/stdout"});
   return "cd " + shell_quote(plan.folder.string()) + " && " + shell_command(words);

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <set>
 #include <variant>
 
 #include "measure/run/placement.hpp"
+#include "measure/run/shell_words.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -91,12 +91,6 @@ std::unexpected<std::string> refuse_setting(std::string_view name, const Value& 
 
 std::unexpected<std::string> refuse_unread_cpus(std::string_view name, std::string_view value) {
   return std::unexpected(fmt::format("{} is '{}', but the CPUs of this machine cannot be read", name, value));
-}
-
-bool is_variable_name(std::string_view name) {
-  const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
-         std::ranges::all_of(name, is_word);
 }
 
 std::optional<fs::path> find_allocator(const Allocator& allocator, const LaunchMachine& machine) {
@@ -380,7 +374,7 @@ LaunchMachine probe_launch_machine() {
   return {.allowed = allowed_cpus(), .find_library = find_library};
 }
 
-// What is done with LaunchSettings once they are composed: environments and lists of CPUs.
+// What is done with LaunchSettings once they are composed: environments, lists of CPUs and commands.
 
 std::map<std::string, std::string> LaunchSettings::variables() const {
   std::map<std::string, std::string> result = set;

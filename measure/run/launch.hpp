@@ -21,7 +21,7 @@
 
 namespace nocturne::measure {
 
-/// Ready to use; LD_PRELOAD is not in `set` but in `preload`, environment_changes() joins them.
+/// Ready to use; LD_PRELOAD is not in `set` but in `preload`, variables() joins them.
 struct LaunchSettings {
   std::map<std::string, std::string> set;  ///< environment variables
   /// Variables the table governs and this configuration does not set: removed, or a variable of the caller's shell
@@ -29,7 +29,7 @@ struct LaunchSettings {
   std::vector<std::string> unset;
   std::vector<int> cpus;  ///< allowed CPUs, ascending; empty: leave as they are
   MemoryPolicy memory{};  ///< not set: leave as it is
-  std::vector<std::filesystem::path> preload;
+  std::vector<std::filesystem::path> preload{};
   friend bool operator==(const LaunchSettings&, const LaunchSettings&) = default;
 
   /// `set` with LD_PRELOAD composed.
@@ -39,6 +39,12 @@ struct LaunchSettings {
   /// "0,2-3" as taskset -c and cpusets write it; empty where cpus is.
   [[nodiscard]] std::string cpu_list() const;
 };
+
+/// The words of a command that starts `argv` so by hand: "env -u NAME NAME=VALUE … taskset -c 0,2-3 numactl
+/// --membind=0 PROGRAM …", for shell_command() (shell_words.hpp).
+[[nodiscard]] std::vector<std::string> typed_words(const LaunchSettings& settings, std::span<const std::string> argv);
+/// What of it stands behind the environment: on which CPUs and memory nodes. None where neither is set.
+[[nodiscard]] std::vector<std::string> placing_words(const LaunchSettings& settings);
 
 /// What the settings depend on beside the configuration. Filled by probe_launch_machine(), or by hand in tests.
 struct LaunchMachine {

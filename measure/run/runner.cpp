@@ -36,7 +36,7 @@ bool is_plain_id(const std::string& id) {
   return !id.empty() && id.size() <= 100 && id.find_first_not_of(kAllowed) == std::string::npos;
 }
 
-bool is_variable_name(const std::string& name) {
+bool is_proper_name(const std::string& name) {
   return !name.empty() && name.find('=') == std::string::npos && name.find('\0') == std::string::npos;
 }
 
@@ -59,12 +59,12 @@ std::optional<std::string> problem_of(const RunPlan& plan) {
   for (const auto& word : plan.argv)
     if (!is_utf8(word) || word.find('\0') != std::string::npos) return "an argument of the command is not UTF-8";
   for (const auto& [name, value] : plan.environment) {
-    if (!is_variable_name(name)) return fmt::format("'{}' is no name of an environment variable", valid_utf8(name));
+    if (!is_proper_name(name)) return fmt::format("'{}' is no name of an environment variable", valid_utf8(name));
     if (!is_utf8(name) || !is_utf8(value) || value.find('\0') != std::string::npos)
       return fmt::format("the environment variable {} is not UTF-8", valid_utf8(name));
   }
   for (const auto& name : plan.unset)
-    if (!is_variable_name(name) || !is_utf8(name)) return "an environment variable to remove has no proper name";
+    if (!is_proper_name(name) || !is_utf8(name)) return "an environment variable to remove has no proper name";
   return std::nullopt;
 }
 

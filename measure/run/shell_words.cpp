@@ -6,9 +6,15 @@ namespace nocturne::measure {
 namespace {
 
 // Not std::isalnum: what a locale takes for a letter, a shell may not.
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_of_a_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+
 bool is_harmless_in_shells(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_-./:,+@%").find(c) != std::string_view::npos;
+  return is_of_a_name(c) || std::string_view("-./:,+@%").find(c) != std::string_view::npos;
 }
 
 bool is_plain_argument(std::string_view word) {
@@ -38,6 +44,10 @@ std::string shell_command(std::span<const std::string> words) {
     else
       command += ' ' + (is_plain_argument(word) ? word : shell_quote(word));
   return command;
+}
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && !is_digit(name.front()) && std::ranges::all_of(name, is_of_a_name);
 }
 
 }  // namespace nocturne::measure

@@ -17,4 +17,7 @@ namespace nocturne::measure {
 /// not as a word's first character, where some shells look for a program of that name.
 [[nodiscard]] std::string shell_command(std::span<const std::string> words);
 
+/// Is this a name a shell can assign to ([A-Za-z_][A-Za-z0-9_]*)?
+[[nodiscard]] bool is_variable_name(std::string_view name);
+
 }  // namespace nocturne::measure

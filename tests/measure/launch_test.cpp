@@ -114,6 +114,19 @@ TEST_CASE("CPU lists are written as taskset reads them", "[launch]") {
   CHECK(settings.cpu_list() == "0-2,5,7-8");
 }
 
+TEST_CASE("a command is typed behind its environment, CPUs and memory nodes", "[launch]") {
+  using Words = std::vector<std::string>;
+  const Words command = {"worker", "--quiet"};
+  CHECK(typed_words({}, command) == command);
+  const LaunchSettings settings{.set = {{"A", "1"}},
+                                .unset = {"B"},
+                                .cpus = {0, 1, 3},
+                                .memory = {.mode = "bind", .nodes = {0}},
+                                .preload = {"/lib/x.so"}};
+  CHECK(typed_words(settings, command) == Words{"env", "-u", "B", "A=1", "LD_PRELOAD=/lib/x.so", "taskset", "-c",
+                                                "0-1,3", "numactl", "--membind=0", "worker", "--quiet"});
+}
+
 TEST_CASE("tunables of glibc are combined", "[launch]") {
   CHECK(settle({{"huge_pages", true}}).set == Variables{{"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}});
   CHECK(settle({{"huge_pages", true}, {"env.GLIBC_TUNABLES", text("glibc.malloc.arena_max=1")}}).set ==

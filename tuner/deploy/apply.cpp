@@ -133,19 +133,8 @@ ApplyPlan plan_command(const Profile& profile, std::vector<std::string> command,
 }
 
 std::string shell_line(const ApplyPlan& plan) {
-  std::vector<std::string> words;
-  if (!plan.set.empty() || !plan.unset.empty()) {
-    words.emplace_back("env");
-    for (const std::string& name : plan.unset) {
-      words.emplace_back("-u");
-      words.push_back(name);
-    }
-    for (const auto& [name, value] : plan.set) words.push_back(name + "=" + value);
-  }
-  if (!plan.cpus.empty()) words.insert(words.end(), {"taskset", "-c", fmt::format("{}", fmt::join(plan.cpus, ","))});
-  for (std::string& word : measure::numactl_words(plan.memory)) words.push_back(std::move(word));
-  words.insert(words.end(), plan.argv.begin(), plan.argv.end());
-  return shell_command(words);
+  return shell_command(measure::typed_words(
+      {.set = plan.set, .unset = plan.unset, .cpus = plan.cpus, .memory = plan.memory}, plan.argv));
 }
 
 ExecuteFailure execute(const ApplyPlan& plan) {

@@ -5,17 +5,6 @@
 #include <fmt/format.h>
 
 namespace nocturne::deploy {
-namespace {
-
-// Not std::isalpha: what a locale takes for a letter, a shell may not.
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-}  // namespace
 
 std::string comment_text(std::string_view text) {
   std::string line(text);
@@ -23,15 +12,12 @@ std::string comment_text(std::string_view text) {
   return line;
 }
 
-bool is_variable_name(std::string_view name) {
-  return !name.empty() && !is_digit(name.front()) &&
-         std::ranges::all_of(name, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
-}
-
 std::string variable_part(std::string_view parameter) {
   std::string part;
-  for (const char c : parameter)
-    part += (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : (is_letter(c) || is_digit(c)) ? c : '_';
+  for (const char c : parameter) {
+    const bool keeps = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    part += (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : keeps ? c : '_';
+  }
   return part;
 }
 
@@ -43,14 +29,12 @@ std::string start_lines(const measure::LaunchSettings& launch) {
     if (is_variable_name(name)) text += "unset " + name + "\n";
   for (const auto& [name, value] : launch.variables())
     if (is_variable_name(name)) text += "export " + name + "=" + shell_quote(value) + "\n";
-  return text + "exec" + placing_words(launch);
+  return text + "exec" + placing_text(launch);
 }
 
-std::string placing_words(const measure::LaunchSettings& launch) {
-  std::string text;
-  if (const std::string cpus = launch.cpu_list(); !cpus.empty()) text += " taskset -c " + shell_quote(cpus);
-  for (const std::string& word : measure::numactl_words(launch.memory)) text += " " + shell_quote(word);
-  return text;
+std::string placing_text(const measure::LaunchSettings& launch) {
+  const std::string command = shell_command(measure::placing_words(launch));
+  return command.empty() ? command : ' ' + command;
 }
 
 std::string placing_checks(const measure::LaunchSettings& launch, std::string_view code) {

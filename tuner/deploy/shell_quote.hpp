@@ -10,14 +10,12 @@
 
 namespace nocturne::deploy {
 
+using measure::is_variable_name;
 using measure::shell_command;
 using measure::shell_quote;
 
 /// Text for a comment: one line, control characters replaced by '?', so that no newline ends the comment.
 [[nodiscard]] std::string comment_text(std::string_view text);
-
-/// Is this a name a shell can assign to ([A-Za-z_][A-Za-z0-9_]*)?
-[[nodiscard]] bool is_variable_name(std::string_view name);
 
 /// A parameter's name as part of a variable's: upper case, everything else than letters and digits an underscore.
 [[nodiscard]] std::string variable_part(std::string_view parameter);
@@ -28,9 +26,9 @@ using measure::shell_quote;
 
 /// What stands before a command's own words so that it runs on these CPUs and memory nodes: " taskset -c 0,2-3 numactl
 /// --membind=0"; empty where neither is set.
-[[nodiscard]] std::string placing_words(const measure::LaunchSettings& launch);
+[[nodiscard]] std::string placing_text(const measure::LaunchSettings& launch);
 
-/// Lines that call the script's `fail` where a program of placing_words() is missing; `code` follows its sentence.
+/// Lines that call the script's `fail` where a program of placing_text() is missing; `code` follows its sentence.
 [[nodiscard]] std::string placing_checks(const measure::LaunchSettings& launch, std::string_view code = "");
 
 }  // namespace nocturne::deploy

@@ -71,5 +71,6 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3, util-linux")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
   "g++, nlohmann-json3-dev, zlib1g-dev, libjpeg62-turbo-dev, python3-venv, libjemalloc2, libtcmalloc-minimal4")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/debian/prerm)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, charliecloud, podman")
+# numactl: exported scripts whose profile sets a memory policy.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "clang, charliecloud, numactl, podman")
 include(CPack)

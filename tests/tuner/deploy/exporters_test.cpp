@@ -251,10 +251,10 @@ TEST_CASE("the exported script puts the worker's memory where it was measured, a
   profile.launch.cpus = {0};
   profile.launch.memory = {.mode = "interleave", .nodes = {0, 1}};
   const std::string script = deploy::export_sh(profile);
-  CHECK_THAT(script, ContainsSubstring("exec taskset -c 0 numactl '--interleave=0,1' \"$program\""));
+  CHECK_THAT(script, ContainsSubstring("exec taskset -c 0 numactl --interleave=0,1 \"$program\""));
   CHECK_THAT(script, ContainsSubstring("fail 'numactl is missing (package numactl)' 5\n"));
   CHECK_THAT(deploy::export_changes(profile),
-             ContainsSubstring("# before the command: taskset -c 0 numactl '--interleave=0,1'\n"));
+             ContainsSubstring("# before the command: taskset -c 0 numactl --interleave=0,1\n"));
   CHECK_THAT(deploy::export_env(profile), ContainsSubstring("numactl --interleave=0,1\n"));
 }
 

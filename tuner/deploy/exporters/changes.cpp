@@ -41,7 +41,7 @@ std::string shell_lines(const Profile& profile) {
     if (!is_variable_name(name) || measure::is_lever_variable(name)) continue;
     text += fmt::format("export {}={}\n", name, shell_quote(value));
   }
-  if (const std::string words = placing_words(profile.launch); !words.empty())
+  if (const std::string words = placing_text(profile.launch); !words.empty())
     text += fmt::format("# before the command:{}\n", words);
   return text;
 }

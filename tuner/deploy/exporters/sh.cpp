@@ -130,7 +130,7 @@ std::string export_sh(const Profile& profile) {
   text += "printf 'results: %s\\n' \"$output/events.jsonl\" >&2\n";
   text += "cd -- \"$output\"\n";
   if (inside.empty()) return text + launch(profile);
-  return text + inside + "exec" + placing_words(profile.launch) + " \"$@\"\n";
+  return text + inside + "exec" + placing_text(profile.launch) + " \"$@\"\n";
 }
 
 }  // namespace nocturne::deploy
