@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "space/json_field.hpp"
+#include "space/unix_time.hpp"
 
 namespace nocturne::db {
 namespace {
@@ -22,8 +23,7 @@ void save_value(SQLite::Statement& insert, std::int64_t id, const std::string& n
 }  // namespace
 
 std::int64_t now_unix_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return space::unix_ns_of(std::chrono::system_clock::now());
 }
 
 std::int64_t or_now(std::int64_t time_unix_ns) {

@@ -16,6 +16,7 @@
 #include "measure/artifact/process.hpp"
 #include "space/file_contents.hpp"
 #include "space/folder_entries.hpp"
+#include "space/unix_time.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -68,11 +69,6 @@ std::optional<Artifact> whole_artifact(const fs::path& folder, const std::string
 void mark_used(const fs::path& folder) {
   std::error_code ignored;
   fs::last_write_time(folder / kManifest, fs::file_time_type::clock::now(), ignored);
-}
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 /// A program of ours as it came along: what NOCTURNE_ONEDNN_PROGRAM names (of nocturne-onednn), else beside this
@@ -227,7 +223,7 @@ std::expected<Artifact, BuildFailure> ArtifactStore::obtain(const BuildRecipe& r
                            {"name", plan->name},
                            {"flags", to_text(flags)},
                            {"compiler", plan->compiler.version},
-                           {"built_unix_ns", unix_ns()},
+                           {"built_unix_ns", space::unix_ns_of(std::chrono::system_clock::now())},
                            {"build_ns", took.count()},
                            {"program_bytes", fs::file_size(program)},
                            {"program_digest", file_digest(program)},

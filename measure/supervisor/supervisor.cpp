@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "measure/supervisor/worker_start.hpp"
+#include "space/unix_time.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -39,8 +40,6 @@ nanoseconds cpu_of(const rusage& usage) {
 
 // The kernel kills in uninterruptible sleep only when that ends; a process that sits there longer is reported.
 constexpr auto kPatience = std::chrono::seconds(10);
-
-using SteadyClock = std::chrono::steady_clock;
 
 // The processor time of processes that we do not reap is only known while they live: this is how exact it is.
 constexpr std::chrono::milliseconds kLookApart{250};
@@ -99,8 +98,7 @@ void Supervisor::start() {
   load_before_ = read_load(spec_.proc);
   oom_kills_before_ = kernel_oom_kills();
   // The wall clock only names the moment for people and for the database; every duration is of the steady clock.
-  result_.started_unix_ns =
-      std::chrono::duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  result_.started_unix_ns = space::unix_ns_of(std::chrono::system_clock::now());
   OpenFile log;
   if (auto folder = RunFolder::open(spec_.folder)) {
     folder_.emplace(*std::move(folder));
@@ -402,7 +400,7 @@ bool Supervisor::stop_inside() {
   return any;
 }
 
-void Supervisor::watch_apart(SteadyClock::time_point now) {
+void Supervisor::watch_apart(Clock::time_point now) {
   if (!spec_.apart || now < next_apart_look_) return;
   std::chrono::nanoseconds cpu{};
   for (const pid_t pid : processes_apart(descendants_of(self_.pid))) cpu += cpu_time_of(pid);
@@ -412,8 +410,8 @@ void Supervisor::watch_apart(SteadyClock::time_point now) {
 
 void Supervisor::let_runtime_finish() {
   if (!spec_.apart || result_.killed || result_.timed_out || result_.memory_evidence || result_.start_error) return;
-  const SteadyClock::time_point give_up = SteadyClock::now() + kHousekeeping;
-  while (!descendants_of(self_.pid).empty() && SteadyClock::now() < give_up) {
+  const Clock::time_point give_up = Clock::now() + kHousekeeping;
+  while (!descendants_of(self_.pid).empty() && Clock::now() < give_up) {
     if (log_) (void)log_->drain();
     reap();
     rest_a_moment();
@@ -439,9 +437,9 @@ void Supervisor::remove_container() {
   const int error = ::posix_spawnp(&pid, argv.front(), nullptr, &attributes, argv.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   if (error != 0) return;
-  const SteadyClock::time_point give_up = SteadyClock::now() + kRemoval;
+  const Clock::time_point give_up = Clock::now() + kRemoval;
   while (::waitpid(pid, nullptr, WNOHANG) == 0) {
-    if (SteadyClock::now() >= give_up) {
+    if (Clock::now() >= give_up) {
       ::kill(pid, SIGKILL);
       ::waitpid(pid, nullptr, 0);
       return;

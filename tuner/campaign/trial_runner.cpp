@@ -9,6 +9,7 @@
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/machine_changes.hpp"
+#include "tuner/campaign/unix_time.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -108,8 +109,7 @@ void StoreKeeper::begin_run(const measure::RunPlan& plan) {
   record.run.folder = plan.folder.string();
   record.run.artifact = plan.artifact;
   record.run.seed = static_cast<std::int64_t>(plan.request.seed);
-  record.run.started_unix_ns =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(session_.clock.wall().time_since_epoch()).count();
+  record.run.started_unix_ns = unix_ns_of(session_.clock.wall());
   record.fingerprint = session_.fingerprint.identity();
   session_.store.begin_run(*reserved, record);
 }

@@ -313,10 +313,9 @@ bool is_image_of(const tuner::ContainerPlace& place, const space::Run& run) {
   }
   std::error_code error;
   const auto written = std::filesystem::last_write_time(place.image.root.parent_path() / "manifest.json", error);
-  const auto made = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  const auto made = std::chrono::file_clock::to_sys(written);
   const fs::path& named = place.image.file.empty() ? place.image.root : place.image.file;
-  return run.command.contains(named.string()) &&
-         (error || std::chrono::duration_cast<std::chrono::nanoseconds>(made).count() <= run.started_unix_ns);
+  return run.command.contains(named.string()) && (error || tuner::unix_ns_of(made) <= run.started_unix_ns);
 }
 
 /// The place that the profile's configuration names, prepared as for a run.

@@ -8,6 +8,7 @@
 
 #include "measure/container/runtimes.hpp"
 #include "space/file_contents.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/deploy/own_command.hpp"
 
 namespace nocturne::deploy {
@@ -75,8 +76,7 @@ void note_script(const space::Run& run, Profile& profile) {
   if (profile.training.script.empty()) return;
   std::error_code error;
   const auto written = std::chrono::file_clock::to_sys(fs::last_write_time(profile.training.script, error));
-  const auto written_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(written.time_since_epoch()).count();
-  if (error || written_ns > run.started_unix_ns) return;
+  if (error || tuner::unix_ns_of(written) > run.started_unix_ns) return;
   profile.training.script_digest = space::sha256_of_file(profile.training.script).value_or("");
 }
 

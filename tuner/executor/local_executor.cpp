@@ -8,6 +8,7 @@
 
 #include "measure/run/command_template.hpp"
 #include "space/digest.hpp"
+#include "space/unix_time.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/own_command.hpp"
@@ -26,10 +27,6 @@ std::set<std::string> frameworks_of(const CampaignSpec& spec) {
   return {names.begin(), names.end()};
 }
 
-std::int64_t unix_ns(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
-
 LocalExecutor::Options completed(LocalExecutor::Options options) {
   if (!options.frameworks) options.frameworks = std::make_shared<const Frameworks>();
   return options;
@@ -46,10 +43,6 @@ void lead_to_cache(const RunSettings& run, const std::filesystem::path& caches, 
   const bool warm = run.compile_cache == CompileCache::Warm;
   prepared.worker = warm ? space::sha256(digest + " warm") : digest;
   prepared.compile_cache = warm ? caches / digest.substr(0, 16) : std::filesystem::path("compile-cache");
-}
-
-std::int64_t unix_ns_of(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -230,7 +223,7 @@ std::map<std::string, double> LocalExecutor::install_seconds(std::int64_t began_
     const auto environment = options_.frameworks->installed(name);
     // What was installed before the campaign costs nothing, what came since costs its usual time: so a session that is
     // resumed weighs costs as the one before did.
-    const bool was_there = environment && unix_ns(environment->installed) < began_unix_ns;
+    const bool was_there = environment && space::unix_ns_of(environment->installed) < began_unix_ns;
     seconds[name] = was_there ? 0 : usual_install_seconds(*recipe);
   }
   return seconds;
@@ -353,7 +346,7 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_environ
                                    .folder = environment->folder.string(),
                                    .build_ns = environment->install_time.count(),
                                    .size_bytes = static_cast<std::int64_t>(environment->bytes),
-                                   .created_unix_ns = unix_ns_of(environment->installed)};
+                                   .created_unix_ns = space::unix_ns_of(environment->installed)};
   return prepared;
 }
 

@@ -6,16 +6,12 @@
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/deploy/sample_profile.hpp"
 #include "tests/tuner/deploy/shell.hpp"
+#include "tuner/campaign/unix_time.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 deploy::Profile profile_of_script(const std::filesystem::path& folder) {
   deploy::Profile profile = test::sample_profile();
@@ -32,7 +28,7 @@ TEST_CASE("a profile knows the script that was measured, and sees that it was ed
   test::make_file(script, "print('training')\n");
   deploy::Profile profile = profile_of_script(folder.path());
   space::Run run;
-  run.started_unix_ns = now_ns() + 1'000'000'000;
+  run.started_unix_ns = tuner::now_unix_ns() + 1'000'000'000;
   run.ready = {{"versions", {{"python", "1.5"}, {"torch", "2.1.0+cpu"}, {"odd", 7}}}};
   deploy::note_script(run, profile);
   CHECK(profile.training.script == script);
@@ -56,7 +52,7 @@ TEST_CASE("a script that was edited between its run and the export is not taken 
   test::make_file(folder.path() / "train.py", "print('edited')\n");
   deploy::Profile profile = profile_of_script(folder.path());
   space::Run run;
-  run.started_unix_ns = now_ns() - 3'600'000'000'000;
+  run.started_unix_ns = tuner::now_unix_ns() - 3'600'000'000'000;
   deploy::note_script(run, profile);
   CHECK(profile.training.script_digest.empty());
   CHECK_THAT(deploy::changes_since(profile).at(0), ContainsSubstring("was edited"));

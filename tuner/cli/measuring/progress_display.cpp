@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign/preflight/preflight.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/cli/measuring/preflight.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
@@ -57,8 +58,7 @@ void ProgressDisplay::status(const std::string& text) {
 
 std::string ProgressDisplay::standing() const {
   const auto now = clock_();
-  const auto unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
-  std::string text = time_text(unix_ns).substr(std::string_view("2024-05-31 ").size());
+  std::string text = time_text(tuner::unix_ns_of(now)).substr(std::string_view("2024-05-31 ").size());
   if (left_) {
     const std::chrono::duration<double> spent = spent_ + (now - forecast_at_), all = spent_ + *left_;
     if (all.count() > 0) text += fmt::format(", {:.0f} % of the budget", 100 * std::min(1.0, spent / all));

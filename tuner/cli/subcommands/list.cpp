@@ -3,7 +3,6 @@
 #include "tuner/cli/subcommand.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -19,6 +18,7 @@
 #include "space/nearest.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/stored_gain.hpp"
+#include "tuner/campaign/unix_time.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -194,8 +194,7 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
   Table table({{"build"}, {"program"}, {"size", Align::Right}, {"last used"}, {"flags"}});
   for (std::size_t i = 0; i < shown(builds, options.limit); ++i) {
     const measure::StoredArtifact& build = builds[i];
-    const std::int64_t used =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(build.last_used.time_since_epoch()).count();
+    const std::int64_t used = tuner::unix_ns_of(build.last_used);
     document.push_back({{"key", build.key},
                         {"program", build.name},
                         {"flags", build.flags},
