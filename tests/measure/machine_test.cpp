@@ -189,15 +189,21 @@ TEST_CASE("expressions know whether the worker can be built", "[fingerprint]") {
 
 TEST_CASE("a header that the worker needs and the compiler does not find is named with its package", "[machine]") {
   const test::TemporaryFolder folder;
-  std::ofstream(folder.path() / "g++") << "#!/bin/sh\n"
-                                          "case \"$*\" in --version) echo fake ;; *zlib.h*) exit 1 ;; esac\n";
+  const fs::path headers = folder.path() / "headers";
+  fs::create_directories(headers / "nlohmann");
+  for (const char* name : {"cstdio", "jpeglib.h", "nlohmann/json_fwd.hpp"}) std::ofstream(headers / name) << "\n";
+  std::ofstream(folder.path() / "g++") << "#!/bin/sh\nexec " << probe_machine().compilers.at(0).path
+                                       << " -nostdinc -nostdinc++ -I" << headers.string() << " \"$@\"\n";
   fs::permissions(folder.path() / "g++", fs::perms::owner_all);
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", folder.path().c_str(), 1);
   const MachineFacts facts = probe_machine();
+  fs::remove(headers / "cstdio");
+  const MachineFacts without_library = probe_machine();
   ::setenv("PATH", path.c_str(), 1);
   REQUIRE(facts.compilers.size() == 1);
   CHECK(facts.missing_headers == std::vector<MissingHeader>{{"zlib.h", "zlib1g-dev"}});
+  CHECK(without_library.missing_headers == std::vector<MissingHeader>{{"cstdio", "g++"}, {"zlib.h", "zlib1g-dev"}});
 }
 
 TEST_CASE("a fingerprint's key changes with what must match, not with what only explains", "[fingerprint]") {
