@@ -56,11 +56,10 @@ void MemoryGuard::tell(const space::Trial& trial) {
 
 std::optional<MemoryGuard::KnownDemand> MemoryGuard::known_of(const space::Trial& trial) const {
   auto point = lattice_.point_of(trial.configuration);
-  const auto* batch = trial.configuration.find(batch_);
-  const auto* number = batch == nullptr ? nullptr : std::get_if<std::int64_t>(batch);
-  if (!point || number == nullptr) return std::nullopt;
+  const auto batch = trial.configuration.integer_of(batch_);
+  if (!point || !batch) return std::nullopt;
   const auto host = static_cast<double>(trial.peak_bytes.value_or(0));
-  KnownDemand known{.configuration = trial.configuration, .point = *std::move(point), .batch = *number};
+  KnownDemand known{.configuration = trial.configuration, .point = *std::move(point), .batch = *batch};
   known.bytes = on_device_ ? static_cast<double>(trial.device_bytes.value_or(0)) : host;
   known.exceeded = trial.outcome == space::Outcome::OutOfMemory;
   if (!known.exceeded)

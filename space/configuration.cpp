@@ -11,6 +11,16 @@ const Value* Configuration::find(std::string_view name) const {
   return found == values_.end() ? nullptr : &found->second;
 }
 
+std::string Configuration::text_of(std::string_view name, std::string_view otherwise) const {
+  const Value* value = find(name);
+  return value == nullptr ? std::string(otherwise) : to_text(*value);
+}
+
+std::optional<std::int64_t> Configuration::integer_of(std::string_view name) const {
+  const auto* integer = std::get_if<std::int64_t>(find(name));
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
+}
+
 void Configuration::set(std::string_view name, Value value) {
   values_.insert_or_assign(std::string(name), std::move(value));
 }

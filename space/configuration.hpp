@@ -2,8 +2,10 @@
 
 /// One value for each active parameter of a space.
 
+#include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,10 @@ class Configuration {
   explicit Configuration(Values values) : values_(std::move(values)) {}
 
   [[nodiscard]] const Value* find(std::string_view name) const;
+  /// The value in readable form, `otherwise` where the parameter is absent.
+  [[nodiscard]] std::string text_of(std::string_view name, std::string_view otherwise = {}) const;
+  /// Empty where it is absent, or no integer.
+  [[nodiscard]] std::optional<std::int64_t> integer_of(std::string_view name) const;
   void set(std::string_view name, Value value);
   void erase(std::string_view name);
   [[nodiscard]] const Values& values() const { return values_; }

@@ -8,6 +8,9 @@
 
 namespace nocturne::space {
 namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
 EVP_MD_CTX* context(void* held) {
   return static_cast<EVP_MD_CTX*>(held);
 }
@@ -34,7 +37,6 @@ std::string Sha256::finish() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   require(EVP_DigestFinal_ex(context(context_.get()), digest.data(), &size) == 1);
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   text.reserve(std::size_t{2} * size);
   for (unsigned int i = 0; i < size; ++i) {
@@ -42,6 +44,10 @@ std::string Sha256::finish() {
     text += kDigits[digest[i] & 15U];
   }
   return text;
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of(kDigits) == std::string_view::npos;
 }
 
 std::string sha256(std::string_view bytes) {

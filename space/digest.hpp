@@ -12,6 +12,9 @@ namespace nocturne::space {
 /// 64 lower-case hexadecimal digits of the SHA-256 of `bytes`.
 [[nodiscard]] std::string sha256(std::string_view bytes);
 
+/// Whether the text could be one: 64 such digits.
+[[nodiscard]] bool is_sha256(std::string_view text);
+
 /// The same for what comes in pieces (files). Throws std::runtime_error only where libcrypto has no SHA-256.
 class Sha256 {
  public:

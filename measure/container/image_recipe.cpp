@@ -37,10 +37,8 @@ bool is_pinned_reference(std::string_view reference) {
   constexpr std::string_view kDigest = "@sha256:";
   const std::size_t at = reference.find(kDigest);
   if (at == std::string_view::npos) return false;
-  const std::string_view digits = reference.substr(at + kDigest.size());
   return is_plain_word(reference.substr(0, at), "/:", 255) && reference.find("..") == std::string_view::npos &&
-         reference.find("//") == std::string_view::npos && digits.size() == 64 &&
-         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+         reference.find("//") == std::string_view::npos && space::is_sha256(reference.substr(at + kDigest.size()));
 }
 
 bool is_mirror(std::string_view address) {

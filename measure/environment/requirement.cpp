@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "space/digest.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -82,9 +84,7 @@ bool is_locked_package(std::string_view line) {
   std::string_view rest = line.substr(version.size());
   while (rest.starts_with(kHash)) {
     rest.remove_prefix(kHash.size());
-    const std::string_view digits = rest.substr(0, kHashDigits);
-    if (digits.size() != kHashDigits || digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)
-      return false;
+    if (!space::is_sha256(rest.substr(0, kHashDigits))) return false;
     rest.remove_prefix(kHashDigits);
   }
   return rest.empty();

@@ -7,10 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
+
+#include "space/parse_number.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -26,21 +28,13 @@ std::string read_whole(const std::string& path) {
   return text;
 }
 
-template <typename T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // Names of a folder that are numbers: processes of /proc, threads of /proc/PID/task.
 std::vector<pid_t> numbered_entries(const std::string& folder) {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
   if (!directory) return found;
   while (const dirent* entry = ::readdir(directory.get()))
-    if (const auto pid = number<pid_t>(entry->d_name)) found.push_back(*pid);
+    if (const auto pid = space::parse_number<pid_t>(entry->d_name)) found.push_back(*pid);
   return found;
 }
 
@@ -57,21 +51,17 @@ std::optional<Stat> read_stat(pid_t pid) {
   const std::size_t close = text.rfind(')');
   if (close == std::string::npos) return std::nullopt;
   Stat stat;
-  int field = 2;
-  std::size_t begin = close + 2;
-  while (begin < text.size()) {
-    std::size_t end = text.find(' ', begin);
-    if (end == std::string::npos) end = text.size();
-    const std::string_view word(text.data() + begin, end - begin);
+  int field = 1;  // the first part, behind ')', is empty
+  for (const auto part : std::string_view(text).substr(close + 1) | std::views::split(' ')) {
+    const std::string_view word(part.begin(), part.end());
     ++field;
     if (field == 3 && !word.empty()) stat.state = word.front();
-    if (field == 4) stat.parent = number<pid_t>(word).value_or(0);
-    if (field >= 14 && field <= 17) stat.cpu_ticks += number<std::uint64_t>(word).value_or(0);
+    if (field == 4) stat.parent = space::parse_number<pid_t>(word).value_or(0);
+    if (field >= 14 && field <= 17) stat.cpu_ticks += space::parse_number<std::uint64_t>(word).value_or(0);
     if (field == 22) {
-      stat.start_ticks = number<std::uint64_t>(word).value_or(0);
+      stat.start_ticks = space::parse_number<std::uint64_t>(word).value_or(0);
       return stat;
     }
-    begin = end + 1;
   }
   return std::nullopt;
 }
@@ -92,14 +82,9 @@ std::vector<pid_t> listed_children(pid_t pid) {
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
   for (const pid_t thread : numbered_entries(tasks)) {
     const std::string text = read_whole(tasks + '/' + std::to_string(thread) + "/children");
-    std::size_t begin = 0;
-    while (begin < text.size()) {
-      std::size_t end = text.find(' ', begin);
-      if (end == std::string::npos) end = text.size();
-      if (const auto child = number<pid_t>(std::string_view(text).substr(begin, end - begin)))
+    for (const auto part : std::string_view(text) | std::views::split(' '))
+      if (const auto child = space::parse_number<pid_t>(std::string_view(part.begin(), part.end())))
         children.push_back(*child);
-      begin = end + 1;
-    }
   }
   return children;
 }
@@ -136,11 +121,11 @@ std::optional<ProcessIdentity> ProcessIdentity::from_text(std::string_view text)
   if (first == std::string_view::npos) return std::nullopt;
   const std::size_t second = text.find('-', first + 1);
   if (second == std::string_view::npos) return std::nullopt;
-  const auto pid = number<pid_t>(text.substr(0, first));
-  const auto start = number<std::uint64_t>(text.substr(first + 1, second - first - 1));
-  const auto space = number<std::uint64_t>(text.substr(second + 1));
-  if (!pid || !start || !space) return std::nullopt;
-  return ProcessIdentity{*pid, *start, *space};
+  const auto pid = space::parse_number<pid_t>(text.substr(0, first));
+  const auto start = space::parse_number<std::uint64_t>(text.substr(first + 1, second - first - 1));
+  const auto name_space = space::parse_number<std::uint64_t>(text.substr(second + 1));
+  if (!pid || !start || !name_space) return std::nullopt;
+  return ProcessIdentity{*pid, *start, *name_space};
 }
 
 ProcessIdentity ProcessIdentity::of_this_process() {

@@ -218,10 +218,8 @@ std::optional<std::int64_t> LargestBatch::next() const {
 
 std::string group_of(const space::Configuration& configuration, std::span<const std::string> parameters) {
   std::string group;
-  for (const auto& name : parameters) {
-    const auto* value = configuration.find(name);
-    group += (group.empty() ? "" : " ") + name + "=" + (value != nullptr ? space::to_text(*value) : "-");
-  }
+  for (const auto& name : parameters)
+    group += (group.empty() ? "" : " ") + name + "=" + configuration.text_of(name, "-");
   return group;
 }
 

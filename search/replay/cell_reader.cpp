@@ -1,8 +1,9 @@
 #include "search/replay/cell_reader.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <variant>
+
+#include "space/parse_number.hpp"
 
 namespace nocturne::search::replay {
 namespace {
@@ -17,10 +18,8 @@ std::optional<double> number_of(const space::Value& value) {
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
+  const auto number = space::parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::vector<space::Value> listed_values(const space::DomainSpec& domain) {

@@ -3,30 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "search/replay/foreign_rows.hpp"
+#include "space/parse_number.hpp"
 
 namespace nocturne::search::replay {
 namespace {
 
 using nlohmann::json;
 
-template <typename Number>
-std::optional<space::Value> whole_text_as(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return space::Value(number);
-  return std::nullopt;
-}
-
 /// Values are texts there: what is a number was one.
 space::Value value_of(const json& text, const std::string& where) {
   if (!text.is_string()) return value_at(text, where);
   const auto word = text.get<std::string>();
-  if (auto whole = whole_text_as<std::int64_t>(word)) return *whole;
-  if (auto number = whole_text_as<double>(word)) return *number;
+  if (auto whole = space::parse_number<std::int64_t>(word)) return *whole;
+  if (auto number = space::parse_number<double>(word)) return *number;
   return word;
 }
 

@@ -1,5 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "space/nearest.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
+#include "space/parse_number.hpp"
 #include "space/stage.hpp"
 
 namespace nocturne::space {
@@ -45,6 +47,26 @@ TEST_CASE("a configuration comes back from its JSON", "[configuration]") {
   CHECK(Configuration::from_json(nlohmann::json::parse(R"({"a": 18446744073709551615})")).error() ==
         "'a': the integer 18446744073709551615 does not fit 64 bits");
   CHECK_FALSE(Configuration::from_json(nlohmann::json::parse("3")).has_value());
+}
+
+TEST_CASE("a configuration tells values as text, and as whole numbers where they are that", "[configuration]") {
+  Configuration configuration;
+  configuration.set("threads", std::int64_t{2});
+  configuration.set("rate", 0.5);
+  CHECK(configuration.text_of("threads", "1") == "2");
+  CHECK(configuration.text_of("precision", "f32") == "f32");
+  CHECK(configuration.text_of("precision").empty());
+  CHECK(configuration.integer_of("threads") == 2);
+  CHECK(configuration.integer_of("rate") == std::nullopt);
+  CHECK(configuration.integer_of("precision") == std::nullopt);
+}
+
+TEST_CASE("a number is one where nothing else is written", "[value]") {
+  CHECK(parse_number<std::int64_t>("-12") == -12);
+  CHECK(parse_number<double>("0.25") == 0.25);
+  for (const char* text : {"", "12 ", " 12", "1.5", "12x", "99999999999999999999"})
+    CHECK(parse_number<std::int64_t>(text) == std::nullopt);
+  CHECK(parse_number<std::size_t>("-1") == std::nullopt);
 }
 
 TEST_CASE("an identity exists for text that is no UTF-8", "[configuration]") {
@@ -91,6 +113,9 @@ TEST_CASE("the digest is SHA-256, in pieces too", "[digest]") {
   pieces.update("a");
   pieces.update("bc");
   CHECK(pieces.finish() == sha256("abc"));
+  CHECK(is_sha256(sha256("abc")));
+  for (const std::string& other : {sha256("abc").substr(1), sha256("abc") + "0", std::string(64, 'F')})
+    CHECK_FALSE(is_sha256(other));
   CHECK(short_digest("abc") == "ba7816bf8f01cfea414140de5dae2223");
 }
 

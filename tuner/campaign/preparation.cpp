@@ -45,8 +45,7 @@ PreparationCosts::PreparationCosts(const space::Space& space, std::span<const db
 }
 
 std::string PreparationCosts::framework_of(const space::Configuration& configuration) const {
-  const space::Value* value = configuration.find(kFramework);
-  std::string name = value != nullptr ? space::to_text(*value) : std::string();
+  std::string name = configuration.text_of(kFramework);
   return installs_.contains(name) ? name : std::string();
 }
 

@@ -69,8 +69,7 @@ space::ConstraintSpec constraint_against(const UnavailableFramework& framework) 
 
 std::string framework_of(const WorkerChoice& choice, const space::Configuration& configuration) {
   if (!choice.recipe.empty() && choice.recipe != "auto") return choice.recipe;
-  const space::Value* framework = configuration.find("framework");
-  return framework != nullptr ? space::to_text(*framework) : "onednn";
+  return configuration.text_of("framework", "onednn");
 }
 
 std::vector<std::string> wanted_frameworks(const CampaignSpec& spec) {

@@ -1,7 +1,6 @@
 #include "tuner/campaign_file/setting.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "space/nearest.hpp"
+#include "space/parse_number.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -17,10 +17,7 @@ using Json = nlohmann::json;
 
 /// The place of an element: its number, or the name that an object in the list has.
 std::optional<std::size_t> element_of(const Json& list, const std::string& token) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), number);
-  if (error == std::errc() && end == token.data() + token.size())
-    return number < list.size() ? std::optional(number) : std::nullopt;
+  if (const auto number = space::parse_number<std::size_t>(token)) return *number < list.size() ? number : std::nullopt;
   const auto named = std::ranges::find_if(
       list, [&](const Json& each) { return each.is_object() && each.value("name", Json()) == Json(token); });
   return named == list.end() ? std::nullopt : std::optional(static_cast<std::size_t>(named - list.begin()));

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <ranges>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "space/parse_number.hpp"
 #include "tuner/campaign_file/document_positions.hpp"
 #include "tuner/campaign_file/quantity.hpp"
 
@@ -35,10 +34,9 @@ std::optional<std::chrono::seconds> parse_clock(std::string_view text) {
   for (const auto part : text | std::views::split(':')) {
     const std::string_view digits(part.begin(), part.end());
     if (index == parts.size() || digits.empty() || digits.size() > (index == 0 ? 5U : 2U)) return std::nullopt;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), parts.at(index));
-    if (error != std::errc() || end != digits.data() + digits.size() || parts.at(index) < 0) return std::nullopt;
-    if (index > 0 && parts.at(index) > 59) return std::nullopt;
-    ++index;
+    const auto number = space::parse_number<std::int64_t>(digits).value_or(-1);
+    if (number < 0 || (index > 0 && number > 59)) return std::nullopt;
+    parts.at(index++) = number;
   }
   if (index != parts.size()) return std::nullopt;
   return std::chrono::seconds(parts[0] * 3600 + parts[1] * 60 + parts[2]);

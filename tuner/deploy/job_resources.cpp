@@ -18,10 +18,8 @@ constexpr std::int64_t kLeastMarginMib = 256;
 constexpr double kLongestMinutes = 366.0 * 24 * 60;
 
 std::int64_t threads_of(const Profile& profile) {
-  const space::Value* value = profile.configuration.find("threads");
-  const std::int64_t* threads = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  if (threads != nullptr && *threads > 0) return *threads;
-  return static_cast<std::int64_t>(profile.launch.cpus.size());
+  const std::int64_t threads = profile.configuration.integer_of("threads").value_or(0);
+  return threads > 0 ? threads : static_cast<std::int64_t>(profile.launch.cpus.size());
 }
 
 std::optional<std::chrono::minutes> wall_of(const Profile& profile) {
@@ -44,9 +42,8 @@ JobResources job_resources(const Profile& profile) {
     const std::int64_t peak = *profile.peak_bytes / kMiB + 1;
     resources.memory_mib = peak + std::max(peak / 4, kLeastMarginMib);
   }
-  const space::Value* device = profile.configuration.find("device");
   resources.gpu =
-      (profile.container && profile.container->gpu) || (device != nullptr && space::to_text(*device) != "cpu");
+      (profile.container && profile.container->gpu) || profile.configuration.text_of("device", "cpu") != "cpu";
   resources.whole_node = !profile.launch.cpus.empty();
   return resources;
 }

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "measure/environment/environment_manifest.hpp"
 #include "measure/environment/requirement.hpp"
 #include "measure/environment/source_build.hpp"
+#include "space/digest.hpp"
 #include "space/write_file.hpp"
 #include "tuner/deploy/bundle.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
@@ -138,9 +138,7 @@ std::expected<void, MakingFailure> Opening::install(const json& entry) {
 
 std::expected<void, MakingFailure> Opening::take_build(const json& build) {
   const std::string key = text_of(build, "key"), name = text_of(build, "name");
-  const bool sound = key.size() == 64 &&
-                     std::ranges::all_of(key, [](unsigned char c) { return std::isxdigit(c) != 0; }) && !name.empty() &&
-                     !name.starts_with('.') && !name.contains('/');
+  const bool sound = space::is_sha256(key) && !name.empty() && !name.starts_with('.') && !name.contains('/');
   const fs::path packed = folder_.content() / "build";
   if (!sound || text_of(read_part(packed / "manifest.json"), "name") != name)
     return no_bundle("its build has no good name");

@@ -146,8 +146,7 @@ bool can_fall_back(const Profile& profile) {
 }
 
 std::string container_of(const Profile& profile) {
-  const space::Value* value = profile.configuration.find("container");
-  const std::string name = value == nullptr ? std::string() : space::to_text(*value);
+  const std::string name = profile.configuration.text_of("container");
   return name == "host" ? std::string() : name;
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "measure/run/command_template.hpp"
+#include "space/digest.hpp"
 #include "space/file_contents.hpp"
 #include "space/json_field.hpp"
 #include "tuner/deploy/own_command.hpp"
@@ -217,10 +218,9 @@ std::optional<ProfileContainer> read_container(const Reader& root) {
     }
   } else {
     container.reference = section.text("reference");
-    const std::string_view digits =
-        std::string_view(container.reference).substr(container.reference.starts_with("sha256:") ? 7 : 0);
     // It becomes a word of the runtime's command line, so nothing but an id may stand there.
-    if (digits.size() != 64 || digits.find_first_not_of("0123456789abcdef") != std::string_view::npos)
+    const std::size_t begin = container.reference.starts_with("sha256:") ? 7 : 0;
+    if (!space::is_sha256(std::string_view(container.reference).substr(begin)))
       section.fail("reference", "the id of an image, 64 digits");
   }
   return container;
@@ -280,9 +280,8 @@ void read_script(const Reader& section, Training& training) {
   const Reader script = section.inside("script");
   training.script = script.path("file");
   training.script_digest = script.text("digest");
-  const std::string& digest = training.script_digest;
-  const bool is_digest = digest.size() == 64 && digest.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!digest.empty() && !is_digest) script.fail("digest", "64 hexadecimal digits, or nothing");
+  if (!training.script_digest.empty() && !space::is_sha256(training.script_digest))
+    script.fail("digest", "64 hexadecimal digits, or nothing");
 }
 
 std::optional<Gain> read_gain(const Reader& root) {

@@ -240,10 +240,9 @@ class Finding {
 
 milliseconds window_for(const Profile& profile) {
   constexpr milliseconds kLongest{10'000}, kShortest{2'000};
-  const space::Value* value = profile.configuration.find("batch");
-  const std::int64_t* batch = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  if (!profile.step || batch == nullptr || *batch <= 0) return kLongest;
-  const double steps = static_cast<double>(profile.workload.training_examples) / static_cast<double>(*batch);
+  const std::int64_t batch = profile.configuration.integer_of("batch").value_or(0);
+  if (!profile.step || batch <= 0) return kLongest;
+  const double steps = static_cast<double>(profile.workload.training_examples) / static_cast<double>(batch);
   const double quarter_ms = std::min(1000 * profile.step->seconds * steps / 4, 1e9);
   return std::clamp(milliseconds(static_cast<std::int64_t>(quarter_ms)), kShortest, kLongest);
 }

@@ -174,10 +174,8 @@ std::string csv_text(const TrialTable& table) {
     else
       text += ",,,";
     fmt::format_to(std::back_inserter(text), "{},{}", table.epochs, search::replay::csv_field(trial.reason));
-    for (const auto& parameter : table.parameters) {
-      const space::Value* value = trial.configuration.find(parameter.name);
-      text += "," + (value == nullptr ? std::string() : search::replay::csv_field(space::to_text(*value)));
-    }
+    for (const auto& parameter : table.parameters)
+      text += "," + search::replay::csv_field(trial.configuration.text_of(parameter.name));
     text += '\n';
   }
   return text;

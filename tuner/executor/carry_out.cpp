@@ -151,13 +151,6 @@ space::Run try_steps(const PreparationOrder& order, const space::Configuration& 
   return run;
 }
 
-/// The batch of a configuration; empty where it has none that is a whole number.
-std::optional<std::int64_t> batch_of(const PreparationOrder& order, const space::Configuration& configuration) {
-  const space::Value* value = configuration.find(order.batch);
-  const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-  return number != nullptr ? std::optional(*number) : std::nullopt;
-}
-
 /// Whether the ladder's next configuration is to be tried; empty: cut short.
 std::optional<bool> try_stack(const PreparationOrder& order, const space::Configuration& configuration,
                               const Workplace& place, PreparationAnswer& answer) {
@@ -183,7 +176,7 @@ std::optional<bool> try_stack(const PreparationOrder& order, const space::Config
   record.reason = run.reason;
   record.train = run.wall;
   record.log_tail = run.outcome == space::Outcome::Ok ? std::string() : run.log_tail;
-  const auto batch = batch_of(order, configuration);
+  const auto batch = configuration.integer_of(order.batch);
   if (run.outcome != space::Outcome::OutOfMemory || !batch || configuration == order.ladder.back()) return false;
   record.too_large.push_back(*batch);
   return true;
@@ -191,7 +184,7 @@ std::optional<bool> try_stack(const PreparationOrder& order, const space::Config
 
 void compare(const GateOrder& order, GateAnswer& answer) {
   const auto tolerances =
-      measure::gate_tolerances(precision_of(order.configuration), measure::is_normalised(*order.against));
+      measure::gate_tolerances(order.configuration.text_of("precision", "f32"), measure::is_normalised(*order.against));
   const auto compared = measure::compare_gate(*order.against, answer.run.run, tolerances);
   if (compared)
     answer.verdict = GateAnswer::Verdict{.agrees = compared->agrees, .sentence = compared->difference.sentence};
@@ -253,26 +246,16 @@ TaskAnswer prepare_and_carry_out(const GateOrder& order, const Workplace& place)
   return answer;
 }
 
-std::int64_t batch_of(const space::Configuration& configuration) {
-  const auto* value = configuration.find("batch");
-  const auto* batch = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-  return batch != nullptr ? *batch : 0;
-}
-
 }  // namespace
 
 space::Fidelity trial_fidelity(const CampaignSpec& spec, const space::Configuration& configuration) {
   const std::int64_t all = spec.run.steps;
   // A lever that makes batches larger makes steps longer: fewer of them see as many samples.
   if (!spec.worker.own.levers.contains("batch")) return {.steps = all};
-  const std::int64_t usual = batch_of(spec.space.default_configuration()), batch = batch_of(configuration);
+  const std::int64_t usual = spec.space.default_configuration().integer_of("batch").value_or(0),
+                     batch = configuration.integer_of("batch").value_or(0);
   if (usual <= 0 || batch <= usual) return {.steps = all};
   return {.steps = std::clamp(all * usual / batch, std::min(kFewestTimedSteps, all), all)};
-}
-
-std::string precision_of(const space::Configuration& configuration) {
-  const space::Value* precision = configuration.find("precision");
-  return precision != nullptr ? space::to_text(*precision) : "f32";
 }
 
 std::string trial_key(const CampaignSpec& spec, const space::Configuration& configuration,

@@ -82,9 +82,6 @@ struct PreparedPair {
 [[nodiscard]] TrialAnswer begin_answer(std::int64_t number, const space::Configuration& configuration,
                                        const std::string& worker, const Workplace& place);
 
-/// By which tolerances the gate judges it: of the parameter `precision`, or f32.
-[[nodiscard]] std::string precision_of(const space::Configuration& configuration);
-
 /// Runs beyond its repeats that a trial may have, so that one is not disturbed, or two bear each
 /// other out.
 inline constexpr int kMostRunsBeyond = 1;

@@ -26,12 +26,6 @@ std::unexpected<PreparationFailure> refuse_container(space::Outcome outcome, std
   return std::unexpected(PreparationFailure{outcome, std::move(reason), std::move(log_tail)});
 }
 
-/// The text of a parameter, or `otherwise` where it is absent.
-std::string word_of(const space::Configuration& configuration, std::string_view name, std::string_view otherwise) {
-  const space::Value* value = configuration.find(std::string(name));
-  return value == nullptr ? std::string(otherwise) : space::to_text(*value);
-}
-
 std::string name_of_user() {
   const passwd* entry = ::getpwuid(::geteuid());
   return entry != nullptr ? entry->pw_name : "nobody";
@@ -152,7 +146,7 @@ std::expected<std::vector<measure::ContainerMount>, std::string> Containment::mo
 
 std::expected<void, PreparationFailure> Containment::prepare(const space::Configuration& configuration,
                                                              PreparedWorker& prepared, const std::stop_token& stop) {
-  const std::string container = word_of(configuration, "container", "host");
+  const std::string container = configuration.text_of("container", "host");
   if (container == "host") return {};
   const measure::ContainerRuntime* runtime = measure::find_container_runtime(container);
   if (runtime == nullptr) {
@@ -163,8 +157,8 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   const Runtime& state = look_at(*runtime);
   if (!state.obstacle.empty())
     return refuse_container(space::Outcome::Unsupported, fmt::format("container {}: {}", container, state.obstacle));
-  const std::string image_name = prepared.image.empty() ? word_of(configuration, "image", "debian-12") : prepared.image;
-  auto image = obtain(image_name, word_of(configuration, "image_form", measure::kFolderForm), *runtime, stop);
+  const std::string image_name = prepared.image.empty() ? configuration.text_of("image", "debian-12") : prepared.image;
+  auto image = obtain(image_name, configuration.text_of("image_form", measure::kFolderForm), *runtime, stop);
   if (!image) return std::unexpected(std::move(image.error()));
   // What was compiled and linked outside, or in another image, need not run in this one.
   if (prepared.compile_cache.is_absolute()) prepared.compile_cache += "-" + space::sha256(image->digest).substr(0, 12);
@@ -180,7 +174,7 @@ std::expected<void, PreparationFailure> Containment::prepare(const space::Config
   const ContainerPlace contained{.runtime = runtime,
                                  .image = std::move(*image),
                                  .mounts = std::move(*mounts),
-                                 .gpu = word_of(configuration, "device", "cpu") != "cpu",
+                                 .gpu = configuration.text_of("device", "cpu") != "cpu",
                                  .runs = in_file ? options_.runs_folder : fs::path()};
 
   measure::RunPlan trial;  // what this one lets pass, a run's own lets pass too

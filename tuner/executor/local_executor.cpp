@@ -302,8 +302,7 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_library
 
 std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_image(
     const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared) {
-  const space::Value* container = configuration.find("container");
-  if (container == nullptr || space::to_text(*container) == "host") {
+  if (configuration.text_of("container", "host") == "host") {
     return refuse_recipe(space::Outcome::Unsupported,
                          fmt::format("{} is in a container's image alone: give the campaign the parameter container, "
                                      "and constrain it to others than host for this framework",

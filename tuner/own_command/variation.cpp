@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "measure/run/launch.hpp"
+#include "space/parse_number.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -39,17 +39,9 @@ std::vector<std::string> split(std::string_view text) {
 }  // namespace
 
 space::Value written_value(const std::string& text) {
-  const char* const end = text.data() + text.size();
-  std::int64_t whole = 0;
-  if (const auto read = std::from_chars(text.data(), end, whole);
-      read.ec == std::errc() && read.ptr == end && std::to_string(whole) == text) {
-    return whole;
-  }
-  double number = 0;
-  if (const auto read = std::from_chars(text.data(), end, number);
-      read.ec == std::errc() && read.ptr == end && space::to_text(space::Value(number)) == text) {
-    return number;
-  }
+  if (const auto whole = space::parse_number<std::int64_t>(text); whole && std::to_string(*whole) == text)
+    return *whole;
+  if (const auto real = space::parse_number<double>(text); real && space::to_text(*real) == text) return *real;
   return text;
 }
 

@@ -30,11 +30,9 @@ double seconds_of(std::int64_t nanoseconds) {
 
 /// Steps of an epoch of the default configuration.
 double steps_of_epoch(const CampaignSpec& spec) {
-  const space::Configuration configuration = spec.space.default_configuration();
-  const space::Value* value = configuration.find("batch");
-  const auto* batch = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  const std::int64_t size = batch != nullptr && *batch > 0 ? *batch : kUsualBatchSize;
-  return static_cast<double>(spec.workload.training_examples) / static_cast<double>(size);
+  const std::int64_t batch = spec.space.default_configuration().integer_of("batch").value_or(0);
+  return static_cast<double>(spec.workload.training_examples) /
+         static_cast<double>(batch > 0 ? batch : kUsualBatchSize);
 }
 
 /// Ids of the campaigns that train the same network.

@@ -13,9 +13,7 @@ namespace {
 
 /// The schedule that gave a trial its steps per epoch.
 measure::Schedule schedule_behind(const space::Configuration& configuration, const space::Parts& parts) {
-  const space::Value* batch = configuration.find("batch");
-  const auto* count = batch != nullptr ? std::get_if<std::int64_t>(batch) : nullptr;
-  const std::int64_t examples_a_step = count != nullptr ? *count : 128;
+  const std::int64_t examples_a_step = configuration.integer_of("batch").value_or(128);
   return {.training_examples = std::llround(parts.steps_per_epoch * static_cast<double>(examples_a_step)),
           .batch = examples_a_step,
           .partial_batch = protocol::PartialBatch::Train};

@@ -18,11 +18,6 @@
 namespace nocturne::tuner {
 namespace {
 
-std::string text_value(const space::Configuration& configuration, std::string_view name) {
-  const space::Value* value = configuration.find(name);
-  return value == nullptr ? std::string() : space::to_text(*value);
-}
-
 /// Whether the campaign trains what the request names: an empty sentence, or why not.
 std::string other_workload(const db::CampaignSummary& campaign, const CampaignSections& sections,
                            const Demands& demands) {
@@ -94,10 +89,8 @@ std::string price_of(const db::Store& store, const Answer& answer, const db::Sto
 /// Where one fits, it is the configuration's own.
 std::string wrong_threads(const space::Configuration& configuration, const Demands& demands) {
   if (!demands.threads) return {};
-  const space::Value* value = configuration.find("threads");
-  const auto* threads = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  if (threads == nullptr)
-    return fmt::format("its number of threads is not a parameter, and {} are demanded", *demands.threads);
+  const auto threads = configuration.integer_of("threads");
+  if (!threads) return fmt::format("its number of threads is not a parameter, and {} are demanded", *demands.threads);
   if (*threads == *demands.threads) return {};
   return fmt::format("it has {} threads, and {} are demanded", *threads, *demands.threads);
 }
@@ -241,13 +234,13 @@ std::vector<Offer> offered(const Candidates& candidates, const Demands& demands,
 
 Labels labels_of(Labels start, const space::Configuration& configuration) {
   start.offered.clear();  // what is off is not there
-  if (std::string named = text_value(configuration, "graph_compiler"); !named.empty()) {
+  if (std::string named = configuration.text_of("graph_compiler"); !named.empty()) {
     start.graph_compilers.clear();
     if (named != "none") start.graph_compilers.push_back(std::move(named));
   }
   for (const char* compiler : {"xla", "ngraph", "glow"})
-    if (text_value(configuration, compiler) == "true") start.graph_compilers.emplace_back(compiler);
-  const std::string device = text_value(configuration, "device");
+    if (configuration.text_of(compiler) == "true") start.graph_compilers.emplace_back(compiler);
+  const std::string device = configuration.text_of("device");
   if (!device.empty() && device != "cpu") start.accelerator = "nvidia";
   return start;
 }

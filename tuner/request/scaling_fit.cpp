@@ -15,9 +15,8 @@ namespace {
 constexpr const char* kRanks = "mpi_ranks";
 
 std::optional<std::int64_t> ranks_of(const space::Configuration& configuration) {
-  const space::Value* value = configuration.find(kRanks);
-  const auto* ranks = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  return ranks != nullptr && *ranks > 0 ? std::optional(*ranks) : std::nullopt;
+  const auto ranks = configuration.integer_of(kRanks);
+  return ranks.value_or(0) > 0 ? ranks : std::nullopt;
 }
 
 space::Configuration without_ranks(space::Configuration configuration) {

@@ -10,29 +10,18 @@ namespace {
 
 constexpr std::int64_t kUsualBatch = 128;  // for configurations without a batch size: the same for all of them
 
-std::string text_in(const space::Configuration& configuration, std::string_view name) {
-  const space::Value* value = configuration.find(name);
-  return value == nullptr ? std::string() : space::to_text(*value);
-}
-
-std::int64_t number_in(const space::Configuration& configuration, std::string_view name, std::int64_t otherwise) {
-  const space::Value* value = configuration.find(name);
-  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  return number == nullptr ? otherwise : *number;
-}
-
 bool is_on_gpu(const space::Configuration& configuration) {
-  const std::string device = text_in(configuration, "device");
-  return text_in(configuration, "framework") == "cudnn" || device.starts_with("cuda") || device.starts_with("gpu");
+  const std::string device = configuration.text_of("device");
+  return configuration.text_of("framework") == "cudnn" || device.starts_with("cuda") || device.starts_with("gpu");
 }
 
 TrainingStep training_step(const space::Configuration& configuration, std::int64_t batch,
                            const std::string& optimizer) {
-  TrainingStep step{.batch = std::max<std::int64_t>(1, number_in(configuration, "batch", batch)),
-                    .threads = static_cast<int>(
-                        std::clamp<std::int64_t>(number_in(configuration, "threads", 0), 0, std::int64_t{1} << 20)),
+  TrainingStep step{.batch = std::max<std::int64_t>(1, configuration.integer_of("batch").value_or(batch)),
+                    .threads = static_cast<int>(std::clamp<std::int64_t>(
+                        configuration.integer_of("threads").value_or(0), 0, std::int64_t{1} << 20)),
                     .optimizer = optimizer};
-  if (const std::string precision = text_in(configuration, "precision"); !precision.empty()) step.precision = precision;
+  if (const std::string precision = configuration.text_of("precision"); !precision.empty()) step.precision = precision;
   return step;
 }
 
@@ -89,7 +78,7 @@ search::WorkBound work_bound(std::optional<PeakFigures> peaks) {
   const auto shared = std::make_shared<const PeakFigures>(*std::move(peaks));
   return {.parameters = {"framework", "device", "precision", "batch", "threads"},
           .seconds_an_example = [shared](const space::Configuration& configuration) {
-            const auto batch = number_in(configuration, "batch", kUsualBatch);
+            const auto batch = configuration.integer_of("batch").value_or(kUsualBatch);
             auto bound = shared->bound(configuration, kUsualBatch);
             if (!bound) {
               space::Configuration plain = configuration;

@@ -46,11 +46,6 @@ bool ended_well(const space::Run& run, std::string_view when, CheckedTraining& f
   }
 }
 
-std::string precision_in(const space::Configuration& configuration) {
-  const space::Value* precision = configuration.find("precision");
-  return precision != nullptr ? space::to_text(*precision) : "f32";
-}
-
 }  // namespace
 
 std::string_view to_text(TrainingVerdict verdict) {
@@ -104,7 +99,7 @@ bool TrainingCheck::exact_steps(const space::Configuration& configuration, const
                                       .initial = (*reference)->initial});
   if (!ended_well(run, "without dropout, ", found)) return false;
   const measure::GateTolerances tolerances =
-      measure::gate_tolerances(precision_in(configuration), measure::is_normalised((*reference)->run));
+      measure::gate_tolerances(configuration.text_of("precision", "f32"), measure::is_normalised((*reference)->run));
   auto compared = measure::compare_gate((*reference)->run, run, tolerances);
   if (!compared) {
     found.no_exact = compared.error();

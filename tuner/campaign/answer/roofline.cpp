@@ -18,16 +18,9 @@ namespace {
 /// The configuration's batch, else what the steps of an epoch say.
 std::int64_t batch_trained(const space::Configuration& configuration, const space::Workload& workload,
                            double steps_per_epoch) {
-  const space::Value* value = configuration.find("batch");
-  const auto* batch = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  if (batch != nullptr && *batch > 0) return *batch;
+  if (const auto batch = configuration.integer_of("batch").value_or(0); batch > 0) return batch;
   if (!(steps_per_epoch > 0)) return 1;
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(workload.training_examples) / steps_per_epoch));
-}
-
-std::string precision_of(const RooflineRow& row) {
-  const space::Value* value = row.configuration.find("precision");
-  return value == nullptr ? "f32" : space::to_text(*value);
 }
 
 }  // namespace
@@ -103,7 +96,7 @@ std::string best_sentence(const Roofline& roofline) {
     return fmt::format("The best (trial {}) is faster than its bound ({:.0f} %).", best.trial, 100 * share);
   return fmt::format(
       "The best (trial {}) runs at {:.0f} % of what its cores could do in {}; at most {:.2f} x is left in its steps.",
-      best.trial, 100 * share, precision_of(best), std::max(1.0, 1 / share));
+      best.trial, 100 * share, best.configuration.text_of("precision", "f32"), std::max(1.0, 1 / share));
 }
 
 }  // namespace nocturne::tuner

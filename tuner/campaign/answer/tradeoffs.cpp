@@ -1,13 +1,13 @@
 #include "tuner/campaign/answer/tradeoffs.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "space/objective.hpp"
+#include "space/parse_number.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/stored_document.hpp"
@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::string_view kAllowedWishes =
     "allowed: time:EPOCHS, throughput, memory, accuracy:SHARE (as accuracy:0.97), comma-separated";
-
-std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::optional<double> value_of(const db::StoredTrial& trial, const Wish& wish, std::span<const ReachedAccuracy> reached,
                                const space::Workload& workload) {
@@ -85,7 +78,8 @@ std::string epochs_number(double epochs) {
 std::expected<Wish, std::string> parse_wish(std::string_view text) {
   const auto colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
-  const auto number = colon == std::string_view::npos ? std::nullopt : number_in(text.substr(colon + 1));
+  const auto number =
+      colon == std::string_view::npos ? std::nullopt : space::parse_number<double>(text.substr(colon + 1));
   Wish wish{.text = std::string(text)};
   if (kind == "energy") {
     return std::unexpected(

@@ -28,9 +28,8 @@ using measure::PairMethod;
 constexpr double kUsableOfDevice = 0.9;
 
 std::string too_many_threads(const space::Configuration& configuration, std::size_t cpus) {
-  const space::Value* value = configuration.find("threads");
-  const auto* threads = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-  if (threads == nullptr) return "a side does not say how many threads it uses";
+  const auto threads = configuration.integer_of("threads");
+  if (!threads) return "a side does not say how many threads it uses";
   if (*threads < 1 || *threads > static_cast<std::int64_t>(cpus / 2))
     return fmt::format("a side uses {} of {} CPUs", *threads, cpus);
   return {};

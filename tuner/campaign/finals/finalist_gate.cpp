@@ -175,9 +175,9 @@ Admission FinalistGate::admits(const db::StoredTrial& trial, std::chrono::nanose
     return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
   if (!answer->verdict) return let_through(trial, answer->why_none);
   if (!answer->verdict->agrees) return refuse(trial, answer->verdict->sentence);
-  log(db::Level::Info,
-      fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
-                  trial.trial.number, steps, precision_of(trial.trial.configuration), answer->verdict->sentence));
+  log(db::Level::Info, fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
+                                   trial.trial.number, steps, trial.trial.configuration.text_of("precision", "f32"),
+                                   answer->verdict->sentence));
   return Admission::Admitted;
 }
 

@@ -97,13 +97,12 @@ class Floor {
   /// The default with half of its threads; empty: there is no such configuration, and left_out_ says why.
   std::optional<PreparedConfiguration> halved() {
     space::Configuration configuration = work_.spec.space.default_configuration();
-    const space::Value* threads = configuration.find("threads");
-    const auto* count = threads != nullptr ? std::get_if<std::int64_t>(threads) : nullptr;
-    if (count == nullptr || *count < 2) {
+    const std::int64_t threads = configuration.integer_of("threads").value_or(0);
+    if (threads < 2) {
       left_out_.emplace_back("duet: the default does not say that it uses two threads or more");
       return std::nullopt;
     }
-    configuration.set("threads", space::Value(*count / 2));
+    configuration.set("threads", threads / 2);
     configuration = work_.spec.space.normalise(configuration);
     if (!work_.spec.space.contains(configuration)) {
       left_out_.emplace_back("duet: the space does not allow the default with half of its threads");

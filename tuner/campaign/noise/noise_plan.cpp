@@ -80,10 +80,8 @@ std::string cost_text(double seconds) {
 }
 
 bool default_fits_half(const CampaignSpec& spec, std::size_t cpus) {
-  const space::Configuration configuration = spec.space.default_configuration();
-  const space::Value* threads = configuration.find("threads");
-  const auto* count = threads != nullptr ? std::get_if<std::int64_t>(threads) : nullptr;
-  return count != nullptr && *count <= static_cast<std::int64_t>(cpus / 2);
+  const auto threads = spec.space.default_configuration().integer_of("threads");
+  return threads && *threads <= static_cast<std::int64_t>(cpus / 2);
 }
 
 NoisePlan plan_by_noise(const NoiseFloor& floor, const VerifySettings& verify, const NoiseWishes& wishes) {

@@ -1,23 +1,15 @@
 #include "tuner/cli/choice/number_checks.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "space/parse_number.hpp"
 #include "tuner/campaign_file/quantity.hpp"
 
 namespace nocturne::cli {
 namespace {
-
-template <typename Number>
-std::optional<Number> whole_text_as(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 template <typename Parsed>
 std::string complaint_of(const std::string& text, const Parsed& parsed) {
@@ -28,7 +20,7 @@ std::string complaint_of(const std::string& text, const Parsed& parsed) {
 
 NumberCheck whole_number(std::int64_t least, std::int64_t most) {
   return [least, most](const std::string& text) -> std::string {
-    const auto number = whole_text_as<std::int64_t>(text);
+    const auto number = space::parse_number<std::int64_t>(text);
     if (number && *number >= least && *number <= most) return "";
     if (most == std::numeric_limits<std::int64_t>::max())
       return fmt::format("'{}' is not a whole number, {} or more", text, least);
@@ -38,14 +30,14 @@ NumberCheck whole_number(std::int64_t least, std::int64_t most) {
 
 NumberCheck positive_number() {
   return [](const std::string& text) -> std::string {
-    const auto number = whole_text_as<double>(text);
+    const auto number = space::parse_number<double>(text);
     return number && std::isfinite(*number) && *number > 0 ? "" : fmt::format("'{}' is not a number above 0", text);
   };
 }
 
 NumberCheck number_within(double least, double most) {
   return [least, most](const std::string& text) -> std::string {
-    const auto number = whole_text_as<double>(text);
+    const auto number = space::parse_number<double>(text);
     return number && *number >= least && *number <= most
                ? ""
                : fmt::format("'{}' is not a number from {} to {}", text, least, most);

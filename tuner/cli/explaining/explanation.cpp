@@ -1,7 +1,6 @@
 #include "tuner/cli/explaining/explanation.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 
@@ -10,6 +9,7 @@
 #include "search/model/changes.hpp"
 #include "search/model/prediction.hpp"
 #include "search/model/pruning.hpp"
+#include "space/parse_number.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/output/answer_page.hpp"
@@ -24,12 +24,7 @@ namespace {
 
 using space::Configuration;
 
-std::optional<std::int64_t> number_of(std::string_view word) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || number < 0) return std::nullopt;
-  return number;
-}
+constexpr std::string_view kInactive = "(inactive)";
 
 const space::Trial* best_of(const tuner::LearnedCampaign& learned) {
   const space::Trial* best = nullptr;
@@ -41,11 +36,6 @@ const space::Trial* best_of(const tuner::LearnedCampaign& learned) {
 Configuration best_or_default(const tuner::LearnedCampaign& learned) {
   const auto* best = best_of(learned);
   return best != nullptr ? best->configuration : learned.space.default_configuration();
-}
-
-std::string text_of(const Configuration& configuration, const std::string& name) {
-  const auto* value = configuration.find(name);
-  return value != nullptr ? space::to_text(*value) : "(inactive)";
 }
 
 std::vector<std::string> differences(const tuner::LearnedCampaign& learned, const Configuration& a,
@@ -98,8 +88,8 @@ void add_terms(tuner::LearnedCampaign& learned, const space::Trial& best, Explan
     if (!alone) continue;
     const auto& name = lattice.parameter(parameter).name;
     explanation.rest -= *alone;
-    explanation.terms.push_back(
-        {name, text_of(explanation.configuration, name), text_of(best.configuration, name), *alone});
+    explanation.terms.push_back({name, explanation.configuration.text_of(name, kInactive),
+                                 best.configuration.text_of(name, kInactive), *alone});
   }
   std::ranges::stable_sort(explanation.terms, std::greater{},
                            [](const Explanation::Term& each) { return std::abs(each.log_ratio); });
@@ -207,12 +197,12 @@ void print_pruning(std::ostream& out, const Explanation& explanation) {
 }  // namespace
 
 bool names_configuration(std::string_view word) {
-  return word.find('=') != std::string_view::npos || number_of(word).has_value();
+  return word.find('=') != std::string_view::npos || space::parse_number<std::int64_t>(word).has_value();
 }
 
 std::expected<Explanation, std::string> explain(tuner::LearnedCampaign& learned, std::string_view what) {
   Explanation explanation;
-  if (const auto number = number_of(what)) {
+  if (const auto number = space::parse_number<std::int64_t>(what)) {
     const auto asked = std::ranges::find(learned.asked, *number, &db::AskAnswer::number);
     if (asked == learned.asked.end()) {
       return std::unexpected(

@@ -1,6 +1,5 @@
 #include "tuner/cli/measuring/campaign_source.hpp"
 
-#include <charconv>
 #include <filesystem>
 #include <ostream>
 #include <utility>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "space/parse_number.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
@@ -56,9 +56,7 @@ std::string changed_facts(const nlohmann::json& stored, const space::Facts& now)
 }
 
 std::expected<std::int64_t, WordError> trial_number(const std::string& word) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error == std::errc() && end == word.data() + word.size()) return number;
+  if (const auto number = space::parse_number<std::int64_t>(word)) return *number;
   return std::unexpected(WordError{.sentence = fmt::format("'{}' is no number of a trial", word)});
 }
 

@@ -171,8 +171,7 @@ void print_comparison(const Context& context, const ComparisonPage& page) {
             [](const ComparedSide& side) { return Cell(shortened(condition_text(side.facts), kColumnReasonWidth)); });
   for (const std::string& name : names) {
     table.add(name, [&name](const ComparedSide& side) {
-      const space::Value* value = side.facts.configuration.find(name);
-      return Cell(value != nullptr ? space::to_text(*value) : "–", Style::Strong);
+      return Cell(side.facts.configuration.text_of(name, "–"), Style::Strong);
     });
   }
   add_facts(table, page);

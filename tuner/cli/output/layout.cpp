@@ -1,10 +1,10 @@
 #include "tuner/cli/output/layout.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "space/parse_number.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/output/format.hpp"
 
@@ -191,10 +191,8 @@ std::vector<std::string_view> command_words(std::string_view command) {
 }  // namespace
 
 std::size_t page_columns(std::string_view named, std::size_t terminal) {
-  std::size_t columns = 0;
-  const auto [end, error] = std::from_chars(named.data(), named.data() + named.size(), columns);
-  const bool is_number = error == std::errc() && end == named.data() + named.size() && columns > 0;
-  if (!is_number) columns = terminal > 0 ? std::min(terminal, kMostColumns) : kUsualColumns;
+  std::size_t columns = space::parse_number<std::size_t>(named).value_or(0);
+  if (columns == 0) columns = terminal > 0 ? std::min(terminal, kMostColumns) : kUsualColumns;
   return std::max(columns, kLeastColumns);
 }
 
