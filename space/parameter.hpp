@@ -55,7 +55,7 @@ struct ParameterSpec {
   DomainSpec domain;
   /// Absent: false, the first of a list, the lower end of a range. A text where the domain has no text (boolean,
   /// ranges, lists of numbers) is an expression over machine facts: "machine.cores".
-  std::optional<Value> default_value;
+  std::optional<Value> default_value{};
   std::string unit;         ///< "bytes", "threads"; may be empty
   std::string description;  ///< a sentence for people
   std::string active_if;    ///< expression over other parameters and facts; empty: always active

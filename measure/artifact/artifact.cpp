@@ -116,7 +116,7 @@ std::expected<Artifact, BuildFailure> without_compiler(const BuildRecipe& recipe
 }
 
 BuildFailure build_failure(std::string reason, const std::stop_token& stop) {
-  return {.reason = std::move(reason), .log_tail = {}, .interrupted = stop.stop_requested()};
+  return {.reason = std::move(reason), .interrupted = stop.stop_requested()};
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ struct Artifact {
 
 /// Becomes outcome `build_failed`. Not remembered: a new campaign tries again.
 struct BuildFailure {
-  std::string reason;        ///< one line: the first error of the compiler, or what else went wrong
-  std::string log_tail;      ///< end of the build's output
+  std::string reason{};      ///< one line: the first error of the compiler, or what else went wrong
+  std::string log_tail{};    ///< end of the build's output
   bool interrupted = false;  ///< the stop token ended it: not the configuration's fault
   bool no_room = false;      ///< its disk was full: not the configuration's fault either, whatever the output says
 };

@@ -125,7 +125,7 @@ CommandResult logged(const Command& command, const fs::path& log, Clock::time_po
 }
 
 BuildFailure failure(const CommandResult& result, std::string_view what, const std::string& log) {
-  BuildFailure failure{.reason = {}, .log_tail = tail_of(log), .interrupted = result.end == CommandEnd::Stopped};
+  BuildFailure failure{.log_tail = tail_of(log), .interrupted = result.end == CommandEnd::Stopped};
   if (result.end == CommandEnd::Exited)
     failure.reason = first_error(log);
   else
@@ -159,8 +159,7 @@ std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, con
                                                   const BuildOptions& options, Clock::time_point deadline,
                                                   const std::stop_token& stop) {
   const auto fail = [&stop](std::string reason) {
-    return std::unexpected(
-        BuildFailure{.reason = std::move(reason), .log_tail = {}, .interrupted = stop.stop_requested()});
+    return std::unexpected(BuildFailure{.reason = std::move(reason), .interrupted = stop.stop_requested()});
   };
   auto compiler = identify_compiler(flags.compiler, deadline, stop);
   if (!compiler) return fail(compiler.error());

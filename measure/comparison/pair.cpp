@@ -25,7 +25,8 @@ namespace {
 
 // A pair of workers whose time is known only when they have ended: they run one after the other.
 
-space::Run not_run(const RunPlan& plan, std::string reason) {
+/// Of a side that never began.
+space::Run not_run(const RunPlan& plan, std::string reason = {}) {
   space::Run run;
   run.id = plan.id;
   run.purpose = plan.purpose;

@@ -40,7 +40,7 @@ bool is_folder_of(std::string_view name, std::string_view recipe) {
 }
 
 EnvironmentFailure error_with(const EnvironmentRecipe& recipe, std::string_view what) {
-  return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}};
+  return {.reason = fmt::format("{}: {}", recipe.name, what)};
 }
 
 EnvironmentFailure full_disk(const EnvironmentRecipe& recipe, const fs::path& root) {
@@ -84,7 +84,7 @@ std::uintmax_t bytes_below(const fs::path& folder) {
 }
 
 EnvironmentFailure in_the_way(const EnvironmentRecipe& recipe, std::string_view what, bool unavailable) {
-  return {.reason = fmt::format("{}: {}", recipe.name, what), .log_tail = {}, .unavailable = unavailable};
+  return {.reason = fmt::format("{}: {}", recipe.name, what), .unavailable = unavailable};
 }
 
 /// What gets its packages.
@@ -201,8 +201,6 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   }
   Environment made{.recipe = recipe.name,
                    .key = environment_key(recipe, *fix_ups, *lock, recipe.build ? build_abi(recipe) : python->abi),
-                   .folder = {},
-                   .python = {},
                    .lock = std::move(*lock),
                    .interpreter = *python,
                    .bytes = bytes_below(environment),

@@ -33,12 +33,12 @@ namespace nocturne::measure {
 
 struct Environment {
   std::string recipe;
-  std::string key;                ///< 64 hexadecimal digits
-  std::filesystem::path folder;   ///< absolute
-  std::filesystem::path python;   ///< FOLDER/bin/python; empty: a library's, which has none
-  std::vector<std::string> lock;  ///< "numpy==1.19.5 --hash=sha256:…", ascending
-  PythonInterpreter interpreter;  ///< it was made with
-  std::uintmax_t bytes = 0;       ///< size on disk
+  std::string key;                 ///< 64 hexadecimal digits
+  std::filesystem::path folder{};  ///< absolute
+  std::filesystem::path python{};  ///< FOLDER/bin/python; empty: a library's, which has none
+  std::vector<std::string> lock;   ///< "numpy==1.19.5 --hash=sha256:…", ascending
+  PythonInterpreter interpreter;   ///< it was made with
+  std::uintmax_t bytes = 0;        ///< size on disk
   bool installed_now = false;
   std::chrono::nanoseconds install_time{};  ///< whenever it was
   std::chrono::system_clock::time_point installed{};
@@ -51,8 +51,8 @@ void note_use(const Environment& environment);
 /// Why there is none. `unavailable`: this machine cannot have it (no such Python, another processor); else it went
 /// wrong (network, disk, a package that vanished) and may go right another time.
 struct EnvironmentFailure {
-  std::string reason;    ///< one sentence with the remedy
-  std::string log_tail;  ///< end of the installer's output
+  std::string reason{};    ///< one sentence with the remedy
+  std::string log_tail{};  ///< end of the installer's output
   bool unavailable = false;
   bool interrupted = false;  ///< the stop token ended it
   bool no_room = false;      ///< the disk was full: no word about the recipe

@@ -76,8 +76,7 @@ std::vector<std::string> InstallSession::pip_options() const {
 
 EnvironmentFailure InstallSession::failure(const CommandOutput& ended, std::string_view what,
                                            std::string_view why) const {
-  EnvironmentFailure failure{.reason = {},
-                             .log_tail = end_of_text(ended.output),
+  EnvironmentFailure failure{.log_tail = end_of_text(ended.output),
                              .unavailable = false,
                              .interrupted = ended.result.end == CommandEnd::Stopped};
   if (ended.result.end == CommandEnd::Exited) {
@@ -102,7 +101,7 @@ EnvironmentFailure InstallSession::full_disk() const {
 }
 
 EnvironmentFailure InstallSession::error(std::string_view what) const {
-  return {.reason = fmt::format("{}: {}", recipe_.name, what), .log_tail = {}};
+  return {.reason = fmt::format("{}: {}", recipe_.name, what)};
 }
 
 }  // namespace nocturne::measure

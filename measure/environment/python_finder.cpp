@@ -132,10 +132,9 @@ std::optional<Answer> interpret(const std::string& text) {
 /// The program of the virtual environment that a path names: its folder, the folder of its programs, or one of these.
 std::optional<fs::path> program_of_environment(const fs::path& named) {
   std::error_code error;
-  for (const fs::path& folder : {named, named.parent_path(), named.parent_path().parent_path()}) {
+  for (const fs::path& folder : {named, named.parent_path(), named.parent_path().parent_path()})
     if (fs::exists(folder / "pyvenv.cfg", error) && fs::exists(folder / "bin/python3", error))
       return fs::absolute(folder / "bin/python3");
-  }
   return std::nullopt;
 }
 

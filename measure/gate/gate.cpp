@@ -54,7 +54,7 @@ double share_of_tolerance(const GateDifference& difference) {
 GateDifference loss_difference(std::int64_t step, std::optional<double> expected, std::optional<double> found,
                                double tolerance) {
   GateDifference difference{
-      .what = "loss", .step = step, .size = relative_size(expected, found, 0), .tolerance = tolerance, .sentence = {}};
+      .what = "loss", .step = step, .size = relative_size(expected, found, 0), .tolerance = tolerance};
   difference.sentence = fmt::format("the loss of step {} is {}, the reference's {}: {}", step, value_text(found),
                                     value_text(expected), apart_text(difference.size, tolerance));
   return difference;
@@ -77,16 +77,14 @@ GateDifference tensor_difference(const space::Norm& expected, const space::Norm&
   GateDifference moved{.what = found.layer,
                        .step = found.steps,
                        .size = moved_difference(expected, found),
-                       .tolerance = tolerance.moved,
-                       .sentence = {}};
+                       .tolerance = tolerance.moved};
   moved.sentence =
       fmt::format("after step {}, {} has moved by {}, in the reference by {}: {}", moved.step, moved.what,
                   value_text(found.moved), value_text(expected.moved), apart_text(moved.size, moved.tolerance));
   GateDifference norm{.what = found.layer,
                       .step = found.steps,
                       .size = relative_size(expected.norm, found.norm, 0),
-                      .tolerance = tolerance.norm + tolerance.moved * share_moved(expected),
-                      .sentence = {}};
+                      .tolerance = tolerance.norm + tolerance.moved * share_moved(expected)};
   norm.sentence = fmt::format("after step {}, {} has norm {}, in the reference {}: {}", norm.step, norm.what,
                               value_text(found.norm), value_text(expected.norm), apart_text(norm.size, norm.tolerance));
   return share_of_tolerance(norm) > share_of_tolerance(moved) ? norm : moved;
@@ -96,8 +94,7 @@ GateDifference tensor_difference(const space::Norm& expected, const space::Norm&
 GateDifference middle_difference(std::int64_t step, std::vector<double> sizes, double tolerance) {
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
   std::ranges::nth_element(sizes, middle);
-  GateDifference difference{
-      .what = "half of the tensors", .step = step, .size = *middle, .tolerance = tolerance, .sentence = {}};
+  GateDifference difference{.what = "half of the tensors", .step = step, .size = *middle, .tolerance = tolerance};
   difference.sentence = fmt::format(
       "after step {}, half of the tensors have moved by other distances than in the reference: {:.3g} % apart or more, "
       "{:.3g} % is allowed",

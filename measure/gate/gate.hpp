@@ -53,7 +53,7 @@ struct GateDifference {
   std::int64_t step = 0;  ///< step after which it was seen; 1 is the first
   double size = 0;        ///< relative, 0 to 1; 1 too where a number is not finite
   double tolerance = 0;
-  std::string sentence;  ///< names both values
+  std::string sentence{};  ///< names both values
 };
 
 struct GateComparison {

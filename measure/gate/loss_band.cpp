@@ -111,8 +111,7 @@ AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space
                        boost::math::quantile(boost::math::normal_distribution<double>(), 1 - options.false_alarm) *
                        std::sqrt(variance(baseline) + variance(candidate));
   const double lower = 100 * (baseline.accuracy - candidate.accuracy);
-  AccuracyDifference difference{
-      .lower = lower, .at_least = lower - error, .at_most = lower + error, .inferior = false, .sentence = {}};
+  AccuracyDifference difference{.lower = lower, .at_least = lower - error, .at_most = lower + error, .inferior = false};
   difference.inferior = difference.at_least > options.margin_points;
   difference.sentence = fmt::format(
       "its test accuracy is {:.2f} %, the default's {:.2f} %: lower by {:.2f} points ({:g} % interval {:.2f} to "

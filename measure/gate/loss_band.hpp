@@ -70,7 +70,7 @@ struct AccuracyDifference {
   double lower = 0;                  ///< baseline − candidate: above 0 the candidate is the worse
   double at_least = 0, at_most = 0;  ///< its interval, with an error probability of `false_alarm` on each side
   bool inferior = false;             ///< by more than the margin: the whole interval lies beyond it
-  std::string sentence;              ///< with both accuracies and the interval
+  std::string sentence{};            ///< with both accuracies and the interval
 };
 
 /// Uses the binomial error of both. Their images are the same ones, so the true error is smaller.

@@ -16,8 +16,8 @@ inline constexpr int kVersion = 1;
 
 /// The exact part of the gate: dropout off, so many steps, what they did to the parameters (README: the gate).
 struct GateRequest {
-  std::int64_t steps = 8;            ///< in all, each a sample of its own; the request's `steps` are ignored
-  std::optional<std::string> write;  ///< file to which the weights and batches it begins with are written
+  std::int64_t steps = 8;              ///< in all, each a sample of its own; the request's `steps` are ignored
+  std::optional<std::string> write{};  ///< file to which the weights and batches it begins with are written
 };
 
 /// A learning curve: the test accuracy while the network trains, outside of all samples and epochs (README).

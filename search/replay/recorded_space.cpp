@@ -225,10 +225,8 @@ std::expected<RecordedSpace, std::string> RecordedSpace::with_dummies(std::size_
   auto wider = *this;
   wider.dummies_ = count;
   wider.description_.parameters.resize(rows_.columns);
-  for (std::size_t i = 0; i < count; ++i) {
-    wider.description_.parameters.push_back(
-        {.name = fmt::format("dummy_{}", i + 1), .domain = space::BooleanSpec{}, .default_value = {}});
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    wider.description_.parameters.push_back({.name = fmt::format("dummy_{}", i + 1), .domain = space::BooleanSpec{}});
   const auto& [parameters, constraints, facts, rows] = wider.description_;
   auto made = space::Space::create(parameters, constraints, facts, rows ? &*rows : nullptr);
   if (!made) return std::unexpected(whole_text(made.error()));

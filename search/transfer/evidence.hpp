@@ -44,7 +44,7 @@ struct Pairings {
   Eigen::MatrixXd itself;                     ///< 1 where it is the same point, else 0: n × n
   Eigen::MatrixXd machine, network, both;     ///< 1 where it is the same, else 0: n × n
   std::vector<std::size_t> groups;            ///< of each measurement
-  std::vector<double> spreads;                ///< standard deviation of each group, in units: where amplitudes begin
+  std::vector<double> spreads{};              ///< standard deviation of each group, in units: where amplitudes begin
 };
 
 /// The highest posterior density, by NLopt's L-BFGS. `values`: n, in units, centred.

@@ -34,7 +34,7 @@ struct Group {
 /// Mean and variance of each of some points' values, and of the reference's less theirs. Without the rest, model units.
 struct Moments {
   VectorXd means, explained;
-  VectorXd gains, gains_explained;
+  VectorXd gains{}, gains_explained;
 };
 
 /// The same for one value of what carries over.
@@ -184,8 +184,7 @@ Pairings SharedEffects::State::pairings() const {
                     .machine = MatrixXd(size(), size()),
                     .network = MatrixXd(size(), size()),
                     .both = {},
-                    .groups = group_of,
-                    .spreads = {}};
+                    .groups = group_of};
   for (Eigen::Index i = 0; i < size(); ++i) {
     for (Eigen::Index j = 0; j < size(); ++j) {
       const Measurement &a = measured(i), &b = measured(j);
@@ -245,7 +244,6 @@ Moments SharedEffects::State::moments(const Eigen::LLT<MatrixXd>& of, const Vect
   const auto reference = known.cols() - 1;
   Moments moments{.means = columns.transpose() * weights,
                   .explained = known.colwise().squaredNorm().transpose(),
-                  .gains = {},
                   .gains_explained = (known.colwise() - known.col(reference)).colwise().squaredNorm().transpose()};
   moments.gains = moments.means(reference) - moments.means.array();
   return moments;

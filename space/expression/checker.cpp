@@ -158,12 +158,8 @@ NodeIndex TreeBuilder::name(std::string_view name, std::uint32_t position) {
     const auto which = static_cast<std::size_t>(parameter - parameters_.begin());
     auto& node = parameter_nodes_[which];
     if (node == kNone) {
-      node = push({.operation = Operation::Parameter,
-                   .types = mask_of(*parameter),
-                   .position = position,
-                   .children = {},
-                   .constant = {},
-                   .parameter = which});
+      node = push(
+          {.operation = Operation::Parameter, .types = mask_of(*parameter), .position = position, .parameter = which});
     }
     return node;
   }
@@ -192,11 +188,7 @@ NodeIndex TreeBuilder::fact(const Fact& value, std::uint32_t position) {
 NodeIndex TreeBuilder::list(std::vector<NodeIndex> items, std::uint32_t position) {
   for (const auto item : items)
     if (item == kNone || !refuse_list(item)) return kNone;
-  return push({.operation = Operation::List,
-               .types = kList,
-               .position = position,
-               .children = std::move(items),
-               .constant = {}});
+  return push({.operation = Operation::List, .types = kList, .position = position, .children = std::move(items)});
 }
 
 bool TreeBuilder::refuse_list(NodeIndex node) {
@@ -223,7 +215,7 @@ bool TreeBuilder::comparable(NodeIndex left, NodeIndex right, std::uint32_t posi
 
 NodeIndex TreeBuilder::unary(Operation operation, NodeIndex child, std::uint32_t position) {
   if (error_) return kNone;
-  Node node{.operation = operation, .position = position, .children = {child}, .constant = {}};
+  Node node{.operation = operation, .position = position, .children = {child}};
   if (operation == Operation::Not) {
     if (!refuse_list(child)) return kNone;
     node.types = kBool;
@@ -240,7 +232,7 @@ NodeIndex TreeBuilder::binary(Operation operation, NodeIndex left, NodeIndex rig
   if (error_) return kNone;
   if (operation == Operation::InList) return membership(left, right, position);
   if (!refuse_list(left) || !refuse_list(right)) return kNone;
-  Node node{.operation = operation, .position = position, .children = {left, right}, .constant = {}};
+  Node node{.operation = operation, .position = position, .children = {left, right}};
   const auto a = at(left).types;
   const auto b = at(right).types;
   if (is_comparison(operation)) {
@@ -259,8 +251,7 @@ NodeIndex TreeBuilder::binary(Operation operation, NodeIndex left, NodeIndex rig
 
 NodeIndex TreeBuilder::membership(NodeIndex left, NodeIndex right, std::uint32_t position) {
   if (!refuse_list(left)) return kNone;
-  Node node{
-      .operation = Operation::InList, .types = kBool, .position = position, .children = {left, right}, .constant = {}};
+  Node node{.operation = Operation::InList, .types = kBool, .position = position, .children = {left, right}};
   if (at(right).operation == Operation::List) {
     for (const auto item : at(right).children)
       if (!comparable(left, item, at(item).position)) return kNone;
@@ -278,8 +269,7 @@ NodeIndex TreeBuilder::logical(Operation operation, NodeIndex left, NodeIndex ri
   if (at(left).operation == Operation::Constant)
     return at(left).constant.truth() == (operation == Operation::And) ? right : left;
   const auto types = static_cast<TypeMask>(at(left).types | at(right).types);
-  return push(
-      {.operation = operation, .types = types, .position = position, .children = {left, right}, .constant = {}});
+  return push({.operation = operation, .types = types, .position = position, .children = {left, right}});
 }
 
 NodeIndex TreeBuilder::call(std::string_view function, std::vector<NodeIndex> arguments, std::uint32_t position) {
@@ -302,8 +292,7 @@ NodeIndex TreeBuilder::call(std::string_view function, std::vector<NodeIndex> ar
             .types = absolute ? static_cast<TypeMask>((at(argument).types & kFloat) | kInt) : kInt,
             .may_fail = absolute || at(argument).types != kText,
             .position = position,
-            .children = std::move(arguments),
-            .constant = {}};
+            .children = std::move(arguments)};
   return fold(std::move(node));
 }
 
@@ -315,7 +304,7 @@ NodeIndex TreeBuilder::extreme(Operation operation, std::vector<NodeIndex> argum
     arguments = std::vector(at(arguments[0]).children);
   }
   if (arguments.empty()) return fail(position, fmt::format("{} of nothing", name));
-  Node node{.operation = operation, .position = position, .children = arguments, .constant = {}};
+  Node node{.operation = operation, .position = position, .children = arguments};
   for (const auto argument : arguments) {
     if (!refuse_list(argument) || !comparable(arguments[0], argument, at(argument).position)) return kNone;
     node.types |= at(argument).types;

@@ -58,8 +58,8 @@ struct Node {
   TypeMask types = 0;
   bool may_fail = false;       // its evaluation could fail for some values
   std::uint32_t position = 0;  // in the text, of the operator
-  std::vector<NodeIndex> children;
-  Operand constant;           // Constant
+  std::vector<NodeIndex> children{};
+  Operand constant{};         // Constant
   std::size_t parameter = 0;  // Parameter: index in the list it was checked against
 };
 

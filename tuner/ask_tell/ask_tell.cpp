@@ -65,7 +65,7 @@ bool names_default(const nlohmann::json& document) {
 }
 
 db::TrialResult result_of(const AnswerLine& answer) {
-  db::TrialResult result{.outcome = answer.outcome, .reason = answer.reason, .estimate = {}, .parts = {}};
+  db::TrialResult result{.outcome = answer.outcome, .reason = answer.reason};
   if (answer.outcome != space::Outcome::Ok) return result;
   const auto count = static_cast<double>(answer.values.size());
   const double mean = std::accumulate(answer.values.begin(), answer.values.end(), 0.0) / count;

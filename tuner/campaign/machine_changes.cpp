@@ -38,8 +38,7 @@ std::vector<space::Run> default_again(const Session& session, const PreparedWork
   while (std::ssize(runs) < kRecheckRuns) {
     const RunOrder order{.purpose = space::Purpose::Verify,
                          .steps = session.spec.run.steps,
-                         .seed = session.spec.run.seed + runs.size(),
-                         .deadline = {}};
+                         .seed = session.spec.run.seed + runs.size()};
     const auto plan = [&] {
       return session.executor.plan(session.spec.space.default_configuration(), prepared, order);
     };

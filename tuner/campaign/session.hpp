@@ -40,7 +40,7 @@ struct Session {
   const Clock& clock;
   Interruption& interruption;
   /// Reads the fingerprint anew, its cheap fields at least: called before every trial.
-  std::function<space::Fingerprint()> fingerprint_now;
+  std::function<space::Fingerprint()> fingerprint_now{};
   space::Fingerprint fingerprint = {};            ///< as the session began
   std::string images = {};                        ///< the data_state() of its workload, as the session began
   std::filesystem::path slot_folder = {};         ///< where the lock files lie; empty: the machine's folder

@@ -108,9 +108,9 @@ struct UnavailableFramework {
 
 /// Which program trains: a recipe by name, a command that speaks the worker protocol, or any command of the user's own.
 struct WorkerChoice {
-  std::string recipe = "auto";       ///< auto: the one that belongs to the value of the parameter `framework`
-  std::vector<std::string> command;  ///< argv before --request …; a path with a slash is absolute after loading
-  measure::CommandTemplate own;      ///< knows nothing of us; empty: one of the two above
+  std::string recipe = "auto";         ///< auto: the one that belongs to the value of the parameter `framework`
+  std::vector<std::string> command{};  ///< argv before --request …; a path with a slash is absolute after loading
+  measure::CommandTemplate own{};      ///< knows nothing of us; empty: one of the two above
 };
 
 /// Whether a finalist trains as it should (campaign/finals/finalist_gate.hpp).

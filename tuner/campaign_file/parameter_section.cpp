@@ -115,7 +115,6 @@ std::optional<space::ParameterSpec> parameter_spec(Checks& checks, const std::st
   space::ParameterSpec spec{.name = parameter.at("name").get<std::string>(),
                             .stage = space::stage_from_text(parameter.at("stage").get<std::string>()).value(),
                             .domain = domain_of(parameter, type),
-                            .default_value = {},
                             .unit = parameter.value("unit", ""),
                             .description = parameter.value("description", ""),
                             .active_if = parameter.value("active_if", "")};

@@ -73,8 +73,7 @@ bool measure_present(const BlameMeasurement& work) {
       return session.executor.plan(session.spec.space.default_configuration(), work.present,
                                    {.purpose = space::Purpose::Verify,
                                     .steps = session.spec.run.steps,
-                                    .seed = session.spec.run.seed + static_cast<std::uint64_t>(done),
-                                    .deadline = {}});
+                                    .seed = session.spec.run.seed + static_cast<std::uint64_t>(done)});
     };
     const auto run = session.run(plan, [&](const space::Run& lost) { return work.record.add_run(lost); });
     if (run.outcome == space::Outcome::Killed) {

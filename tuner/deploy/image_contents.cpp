@@ -123,12 +123,7 @@ ImageContents image_contents(const Profile& profile) {
   if (const auto odd = std::ranges::find_if_not(named, is_copyable); odd != named.end()) {
     return {.obstacle = fmt::format("the path {} has characters that builders of images read as patterns or variables: "
                                     "move what it names, and export again",
-                                    odd->string()),
-            .base = {},
-            .copied = {},
-            .environment = {},
-            .packages = {},
-            .script = {}};
+                                    odd->string())};
   }
   contents.script = export_sh(without_container(profile));
   return contents;

@@ -20,12 +20,12 @@ inline constexpr std::string_view kDataInside = "/data";
 inline constexpr std::string_view kResultsInside = "/results";
 
 struct ImageContents {
-  std::string obstacle;                       ///< why no image can be described, a sentence; the rest is empty then
-  std::string base;                           ///< name of the base image on a hub; empty: only the user knows
-  std::vector<std::filesystem::path> copied;  ///< files and folders of the host, at the same paths inside
-  std::filesystem::path environment;          ///< folder of a virtual environment, made again there; empty: none
-  std::vector<std::string> packages;          ///< its lock, each line with its SHA-256
-  std::string script;                         ///< export_sh() as on the host: it runs inside already
+  std::string obstacle;                         ///< why no image can be described, a sentence; the rest is empty then
+  std::string base{};                           ///< name of the base image on a hub; empty: only the user knows
+  std::vector<std::filesystem::path> copied{};  ///< files and folders of the host, at the same paths inside
+  std::filesystem::path environment{};          ///< folder of a virtual environment, made again there; empty: none
+  std::vector<std::string> packages{};          ///< its lock, each line with its SHA-256
+  std::string script{};                         ///< export_sh() as on the host: it runs inside already
 };
 
 [[nodiscard]] ImageContents image_contents(const Profile& profile);

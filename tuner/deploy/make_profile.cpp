@@ -170,7 +170,7 @@ std::vector<std::filesystem::path> libraries_of(const std::filesystem::path& pro
 std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const std::string& hash) {
   const auto whole = space::Fingerprint::from_json(store.load_fingerprint(hash).fields);
   if (!whole) return std::unexpected(whole.error());
-  MeasuredOn result{.fingerprint = hash, .machine = {}};
+  MeasuredOn result{.fingerprint = hash};
   for (space::FingerprintField field : whole->fields()) {
     if (field.match != space::Match::Ignore) {
       field.cheap = false;  // says how to measure it, nothing about the machine
@@ -288,8 +288,7 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
     profile.training.program = words.front();
     profile.training.arguments.assign(words.begin() + 1, words.end());
   } else if (!own) {
-    const std::string framework =
-        tuner::framework_of({.recipe = worker.recipe, .command = {}, .own = {}}, profile.configuration);
+    const std::string framework = tuner::framework_of({.recipe = worker.recipe}, profile.configuration);
     auto found = find_program(run, worker, framework, circumstances.builds_folder, profile.training);
     if (!found) return found;
     profile.training.libraries = libraries_of(profile.training.program);

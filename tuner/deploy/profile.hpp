@@ -67,8 +67,8 @@ struct Training {
 
 /// The machine it was measured on.
 struct MeasuredOn {
-  std::string fingerprint;     ///< identity of the whole fingerprint in the database
-  space::Fingerprint machine;  ///< its fields that must match or are to be verified; the others are left out
+  std::string fingerprint;       ///< identity of the whole fingerprint in the database
+  space::Fingerprint machine{};  ///< its fields that must match or are to be verified; the others are left out
   friend bool operator==(const MeasuredOn&, const MeasuredOn&) = default;
 };
 
@@ -79,8 +79,8 @@ struct ProfileContainer {
   std::string image;                            ///< name of the image's recipe
   std::string digest;                           ///< measure::ContainerImage::digest
   bool by_packages = false;                     ///< the digest is over the folder's packages, else over its files
-  std::filesystem::path root;                   ///< the image's folder; empty: the runtime keeps it
-  std::string reference;                        ///< its id in the runtime's storage; empty: it is a folder
+  std::filesystem::path root{};                 ///< the image's folder; empty: the runtime keeps it
+  std::string reference{};                      ///< its id in the runtime's storage; empty: it is a folder
   std::string form{};                           ///< measure::ImageForm, of a file; empty: the folder itself
   std::filesystem::path file{};                 ///< that file, made of the folder
   std::vector<measure::ContainerMount> mounts;  ///< folders of the host, without the run's

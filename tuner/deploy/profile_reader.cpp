@@ -201,8 +201,6 @@ std::optional<ProfileContainer> read_container(const Reader& root) {
                              .image = section.text("image"),
                              .digest = section.text("digest"),
                              .by_packages = section.boolean("by_packages"),
-                             .root = {},
-                             .reference = {},
                              .mounts = section.mounts("mounts"),
                              .gpu = section.boolean("gpu")};
   const measure::ContainerRuntime* runtime = measure::find_container_runtime(container.runtime);
@@ -308,11 +306,6 @@ Training read_training(const Reader& section) {
   Training training = {.program = section.path("program"),
                        .arguments = section.texts("arguments"),
                        .artifact = section.text("artifact"),
-                       .recipe = {},
-                       .packages = {},
-                       .python = {},
-                       .fix_ups = {},
-                       .libraries = {},
                        .data_folder = section.path("data_folder"),
                        .seed = static_cast<std::uint64_t>(section.integer("seed")),
                        .steps = section.integer("steps"),

@@ -72,7 +72,7 @@ class BlockedSignals {
 
 struct StartedChild {
   pid_t pid = 0;
-  std::optional<ExecuteFailure> failure;
+  std::optional<ExecuteFailure> failure{};
 };
 
 StartedChild start(const ApplyPlan& plan, const BlockedSignals& signals) {
@@ -83,7 +83,7 @@ StartedChild start(const ApplyPlan& plan, const BlockedSignals& signals) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return failed("no pipe could be made");
   const pid_t parent = ::getpid();
-  StartedChild child{.pid = ::fork(), .failure = {}};
+  StartedChild child{.pid = ::fork()};
   if (child.pid == 0) become(plan, signals, parent, ends[1]);
   ::close(ends[1]);
   const measure::OpenFile report(ends[0]);

@@ -83,8 +83,7 @@ db::RunRecord run_of_trial(const TrialOrder& order, const PreparedWorker& prepar
   // Each run of a trial has another seed: its between-process spread is then not the same twice.
   const RunOrder wanted{.purpose = order.purpose,
                         .steps = trial_fidelity(place.spec, order.configuration).steps,
-                        .seed = place.spec.run.seed + index,
-                        .deadline = {}};
+                        .seed = place.spec.run.seed + index};
   const auto plan = [&]() -> measure::RunPlan {
     measure::RunPlan planned = place.executor.plan(order.configuration, prepared, wanted);
     keeper.begin_run(planned);
@@ -140,9 +139,8 @@ space::Run try_steps(const PreparationOrder& order, const space::Configuration& 
                      const PreparedWorker& prepared, const Workplace& place) {
   measure::RunPlan planned;
   const auto plan = [&] {
-    planned = place.executor.plan(
-        configuration, prepared,
-        {.purpose = space::Purpose::Gate, .steps = order.steps, .seed = place.spec.run.seed, .deadline = {}});
+    planned = place.executor.plan(configuration, prepared,
+                                  {.purpose = space::Purpose::Gate, .steps = order.steps, .seed = place.spec.run.seed});
     planned.request.steps_per_sample = 1;
     return planned;
   };

@@ -45,11 +45,11 @@ class Containment {
  public:
   struct Options {
     Installation installation;
-    std::filesystem::path data_folder;  ///< where the workload's own images lie; may be empty
+    std::filesystem::path data_folder{};  ///< where the workload's own images lie; may be empty
     std::filesystem::path runs_folder;
-    std::filesystem::path images_folder;             ///< images are made here; empty: only `host` works
-    std::vector<std::filesystem::path> recipes;      ///< folders of recipes of images, the user's first
-    std::function<void(std::string_view)> progress;  ///< lines while an image is made; may be empty
+    std::filesystem::path images_folder;               ///< images are made here; empty: only `host` works
+    std::vector<std::filesystem::path> recipes;        ///< folders of recipes of images, the user's first
+    std::function<void(std::string_view)> progress{};  ///< lines while an image is made; may be empty
     FailureMemory::Now now = std::chrono::steady_clock::now;
   };
   explicit Containment(Options options) : options_(std::move(options)), failed_(options_.now) {}

@@ -62,11 +62,11 @@ struct RunOrder {
   std::int64_t epochs = 0;  ///< > 0: whole epochs, steps ignored
   bool accuracy = false;
   std::uint64_t seed = 1;
-  std::optional<std::chrono::nanoseconds> deadline;  ///< else the campaign's
-  std::optional<protocol::CurveRequest> curve = {};  ///< with `epochs`: the test accuracy on the way, too
+  std::optional<std::chrono::nanoseconds> deadline{};  ///< else the campaign's
+  std::optional<protocol::CurveRequest> curve = {};    ///< with `epochs`: the test accuracy on the way, too
   /// The exact comparison of trainers instead; a file to write is named in the run's folder.
-  std::optional<protocol::GateRequest> gate;
-  std::string initial;  ///< gate runs: file of weights and batches to begin with, or empty
+  std::optional<protocol::GateRequest> gate{};
+  std::string initial{};  ///< gate runs: file of weights and batches to begin with, or empty
   /// A command of the user's own records what it learns instead (measure/gate/learning.hpp), with `seed` and `steps`.
   enum class Learning { None, Start, Longer } learning = Learning::None;
 };

@@ -111,7 +111,7 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_own(
 
 std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_reference(
     const space::Configuration& configuration, std::stop_token stop) {
-  return prepare_worker({.recipe = "onednn", .command = {}, .own = {}}, configuration, stop);
+  return prepare_worker({.recipe = "onednn"}, configuration, stop);
 }
 
 std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(

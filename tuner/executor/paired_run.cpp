@@ -25,8 +25,7 @@ constexpr std::int64_t kLongestTurn = 64;
 measure::PairPlan plan_pair(const PairOrder& order, const PreparedPair& prepared, const Workplace& place) {
   const RunOrder wanted{.purpose = space::Purpose::Verify,
                         .steps = std::max(order.baseline.slice_steps, order.candidate.slice_steps) * order.slices,
-                        .seed = order.seed,
-                        .deadline = {}};
+                        .seed = order.seed};
   measure::PairPlan plan;
   plan.slices = static_cast<std::size_t>(order.slices);
   auto& [first, second] = plan.sides;
@@ -127,7 +126,7 @@ measure::PairPlan plan_turns(const TrialOrder& order, const PreparedWorker& prep
   const double examples = static_cast<double>(own * prepared.schedule.batch);
   const auto others = std::clamp<std::int64_t>(
       std::llround(examples / static_cast<double>(reference.prepared.schedule.batch)), 1, std::max(kLongestTurn, own));
-  RunOrder wanted{.purpose = order.purpose, .steps = slices * own, .seed = place.spec.run.seed + index, .deadline = {}};
+  RunOrder wanted{.purpose = order.purpose, .steps = slices * own, .seed = place.spec.run.seed + index};
   measure::PairSide of_trial{.plan = place.executor.plan(order.configuration, prepared, wanted), .slice_steps = own};
   if (const std::int64_t room = reference.reference.memory_bytes; room > 0) {
     auto& limit = of_trial.plan.memory_limit_bytes;

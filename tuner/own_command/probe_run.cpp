@@ -25,9 +25,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
                                                         const space::Configuration& configuration,
                                                         const Installation& installation, const ProbePlace& place,
                                                         const measure::RunControl& control) {
-  const auto failed = [](std::string reason) {
-    return std::unexpected(ProbeFailure{.reason = std::move(reason), .log_tail = {}});
-  };
+  const auto failed = [](std::string reason) { return std::unexpected(ProbeFailure{.reason = std::move(reason)}); };
   command.timing = measure::Timing::Detect;
   if (find_command_worker().empty())
     return failed("the program nocturne-command-worker is not beside nocturne: build it");

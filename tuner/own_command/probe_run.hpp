@@ -29,7 +29,7 @@ struct CommandProbe {
 /// How a run went wrong, and the end of what it printed.
 struct ProbeFailure {
   std::string reason;
-  std::string log_tail;
+  std::string log_tail{};
   bool interrupted = false;  ///< the caller wanted no more
   bool by_others = false;    ///< another hand ended it: no word about the command
 };

@@ -147,10 +147,6 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .batch = count_at(*document, "batch"),
                     .steps_per_epoch = count_at(*document, "steps_per_epoch"),
                     .examples_per_epoch = count_at(*document, "examples_per_epoch"),
-                    .step_seconds = {},
-                    .share = {},
-                    .levers = {},
-                    .refused = {},
                     .notes = texts_at(*document, "notes", kMostNotes)};
   if (const auto step = document->find("step_seconds"); step != document->end() && step->is_number()) {
     if (const double seconds = step->get<double>(); std::isfinite(seconds) && seconds > 0) seen.step_seconds = seconds;
@@ -180,7 +176,6 @@ std::vector<SeenLever> levers_of(const Json& document) {
     if (found == command->levers.end()) continue;
     SeenLever lever{.name = name,
                     .description = text_at(parameter, "description"),
-                    .values = {},
                     .compiles = text_at(parameter, "stage") == "compile",
                     .inert_at = read_inert_expression(text_at(parameter, "active_if")),
                     .lever = found->second};

@@ -27,7 +27,7 @@ struct LeverValue {
 struct SeenLever {
   std::string name;  ///< its parameter's name
   std::string description;
-  std::vector<std::string> values;          ///< the first, "script", changes nothing
+  std::vector<std::string> values{};        ///< the first, "script", changes nothing
   bool compiles = false;                    ///< costs seconds at the start of each process: of the compile stage
   std::optional<LeverValue> inert_at = {};  ///< where this one changes nothing: no processes, nothing to prefetch
   measure::Lever lever{};
@@ -39,11 +39,11 @@ struct SeenTraining {
   std::string unit;                                  ///< what a step is: "optimizer step", "backward", …
   std::optional<std::int64_t> batch;                 ///< examples of a step
   std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
-  std::optional<double> step_seconds;
-  std::map<std::string, double> share;         ///< shares of a step's time: data, forward, backward, optimizer, other
-  std::vector<SeenLever> levers;               ///< that can apply
-  std::map<std::string, std::string> refused;  ///< lever → why not
-  std::vector<std::string> notes;              ///< sentences for the user
+  std::optional<double> step_seconds{};
+  std::map<std::string, double> share{};         ///< shares of a step's time: data, forward, backward, optimizer, other
+  std::vector<SeenLever> levers{};               ///< that can apply
+  std::map<std::string, std::string> refused{};  ///< lever → why not
+  std::vector<std::string> notes;                ///< sentences for the user
 };
 
 /// Empty: there is no report, or it is none. What is no value of its key is left out.

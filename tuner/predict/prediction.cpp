@@ -334,12 +334,8 @@ std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& st
   std::erase(candidates.configurations, question.usual);
   candidates.configurations.push_back(question.usual);
   const auto& configurations = candidates.configurations;
-  PredictedRanking ranking{.best = {},
-                           .usual = {},
-                           .sources = {},
-                           .by_share = offsets.known(),
-                           .candidates = configurations.size(),
-                           .all_candidates = candidates.all};
+  PredictedRanking ranking{
+      .by_share = offsets.known(), .candidates = configurations.size(), .all_candidates = candidates.all};
   const auto expected =
       few ? expect_by_roofline(offsets, question.place, configurations, question.usual, question.examples)
           : expect_by_model(lattice, std::move(known), offsets, question, configurations, ranking);

@@ -70,14 +70,14 @@ struct PredictionSource {
 };
 
 struct PredictedRanking {
-  std::vector<PredictedConfiguration> best;  ///< by gain; without the default, and what is withheld
-  PredictedConfiguration usual;              ///< the default
-  std::vector<PredictionSource> sources;     ///< what is nearest to the question first
-  bool by_share = false;                     ///< the bound of each machine was the model's offset
-  std::size_t candidates = 0;                ///< configurations that were looked at
-  bool all_candidates = false;               ///< those are all that are valid
-  std::size_t withheld = 0;                  ///< of them, guesses: they could lose more than they may gain
-  double own_share = 0;                      ///< of effects, that a machine has to itself: 0 to 1
+  std::vector<PredictedConfiguration> best{};  ///< by gain; without the default, and what is withheld
+  PredictedConfiguration usual{};              ///< the default
+  std::vector<PredictionSource> sources{};     ///< what is nearest to the question first
+  bool by_share = false;                       ///< the bound of each machine was the model's offset
+  std::size_t candidates = 0;                  ///< configurations that were looked at
+  bool all_candidates = false;                 ///< those are all that are valid
+  std::size_t withheld = 0;                    ///< of them, guesses: they could lose more than they may gain
+  double own_share = 0;                        ///< of effects, that a machine has to itself: 0 to 1
   /// Whether times themselves are known to within a factor of two; else only gains are worth reading.
   [[nodiscard]] bool knows_times() const { return usual.seconds_high <= 4 * usual.seconds_low; }
 };

@@ -65,7 +65,6 @@ Ahead look_ahead(const CampaignSpec& spec, const Frameworks& frameworks, const d
   Ahead ahead{.survey = survey(spec.space, spec.facts),
               .costs = costs_of(spec, store, estimate),
               .environments = environments_ahead(spec, frameworks),
-              .forecast = {},
               .length = planned_length(spec, store, now)};
   ahead.costs.install_seconds = ahead.environments.seconds;
   ahead.costs.environments =

@@ -21,7 +21,7 @@ struct Ahead {
   Survey survey;
   Costs costs;
   EnvironmentsAhead environments;
-  Forecast forecast;
+  Forecast forecast{};
   std::optional<std::chrono::nanoseconds> length;  ///< planned_length()
 };
 

@@ -125,13 +125,10 @@ Survey survey(const space::Space& space, const space::Facts& facts, std::chrono:
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<space::ParameterSpec> parameters = specs_of(space);
   const auto free = space::Space::create(parameters, {}, facts);
-  Survey result{.combinations = free ? free->count() : space.cardinality(),
-                .valid = space.count(),
-                .constraints = {},
-                .builds = {}};
+  Survey result{.combinations = free ? free->count() : space.cardinality(), .valid = space.count()};
   result.builds = count_builds(space, facts, result.valid);
   for (const space::ConstraintSpec& constraint : space.constraints()) {
-    ConstraintEffect effect{.constraint = constraint, .removed = {}};
+    ConstraintEffect effect{.constraint = constraint};
     if (is_exact(result.combinations) && std::chrono::steady_clock::now() - begin < patience) {
       const auto alone = space::Space::create(parameters, std::span(&constraint, 1), facts);
       const space::Size left = alone ? alone->count() : space::Size{.kind = space::Size::Kind::Estimate};

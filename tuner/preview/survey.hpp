@@ -19,7 +19,7 @@ namespace nocturne::tuner {
 struct ConstraintEffect {
   space::ConstraintSpec constraint;
   /// How many of Survey::combinations it forbids, whatever the others forbid. Empty: not exact, or too slow to count.
-  std::optional<space::Count> removed;
+  std::optional<space::Count> removed{};
 };
 
 struct BuildCount {
@@ -30,8 +30,8 @@ struct BuildCount {
 struct Survey {
   space::Size combinations;  ///< configurations if there were no constraints; conditions of activity respected
   space::Size valid;
-  std::vector<ConstraintEffect> constraints;
-  BuildCount builds;
+  std::vector<ConstraintEffect> constraints{};
+  BuildCount builds{};
 };
 
 /// `patience`: no further constraint is counted once this has passed (counting one takes milliseconds, or a second

@@ -53,7 +53,6 @@ std::expected<Image, std::vector<Problem>> read_image(std::string_view text, con
               .labels = labels_from_json(document["labels"]),
               .container = document.value("container", ""),
               .packages = document.value("packages", std::vector<std::string>{}),
-              .scaling = {},
               .missing = document.value("missing", ""),
               .plug_in = document.value("plug_in", ""),
               .note = document.value("note", ""),

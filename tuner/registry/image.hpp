@@ -29,7 +29,7 @@ struct Image {
   Labels labels;
   std::string container;              ///< "docker://owner/name:tag", or a path; empty: there is none
   std::vector<std::string> packages;  ///< of PyPI, where no image has it
-  std::optional<Scaling> scaling;
+  std::optional<Scaling> scaling{};
   std::string missing;  ///< what it takes that does not exist; empty: nothing
   std::string plug_in;  ///< how a build of one's own takes that place
   std::string note;     ///< what is known of it, and what was corrected

@@ -79,12 +79,7 @@ Storage storage_from(const Json& document) {
 }
 
 Partition partition_from(const std::string& name, const Json& document) {
-  Partition partition{.name = name,
-                      .nodes = {},
-                      .is_default = document.value("default", false),
-                      .storage = storage_from(document),
-                      .node_cores = {},
-                      .accelerator = {}};
+  Partition partition{.name = name, .is_default = document.value("default", false), .storage = storage_from(document)};
   space::take_field(document, "nodes", partition.nodes);
   const Json node = document.value("node", Json::object());
   const Json cpu = node.value("cpu", Json::object());
@@ -144,8 +139,7 @@ std::expected<Infrastructure, std::vector<Problem>> read_infrastructure(std::str
                                 .modules = document.value("modules", std::vector<std::string>{}),
                                 .shared_folder = document.value("shared_folder", ""),
                                 .local_folder = document.value("local_folder", ""),
-                                .storage = storage_from(document),
-                                .partitions = {}};
+                                .storage = storage_from(document)};
   if (infrastructure.scheduler == "none") infrastructure.scheduler.clear();
   const Json partitions = document.value("partitions", Json::object());
   for (const auto& [name, partition] : partitions.items())

@@ -23,11 +23,11 @@ using Storage = std::map<std::string, std::string>;
 /// Nodes of one kind.
 struct Partition {
   std::string name;
-  std::optional<std::int64_t> nodes;  ///< empty: not known
+  std::optional<std::int64_t> nodes{};  ///< empty: not known
   bool is_default = false;
-  Storage storage;                         ///< besides the infrastructure's
-  std::optional<std::int64_t> node_cores;  ///< of all processors of a node; empty: not known
-  std::string accelerator;                 ///< its type; empty: none
+  Storage storage;                           ///< besides the infrastructure's
+  std::optional<std::int64_t> node_cores{};  ///< of all processors of a node; empty: not known
+  std::string accelerator{};                 ///< its type; empty: none
 };
 
 /// A value type.
@@ -39,7 +39,7 @@ struct Infrastructure {
   std::vector<std::string> modules;         ///< lines of a shell
   std::string shared_folder, local_folder;  ///< seen by all nodes, of one node; empty: not known
   Storage storage;
-  std::vector<Partition> partitions;
+  std::vector<Partition> partitions{};
 
   /// Null: there is none of that name, or, without a name, no default.
   [[nodiscard]] const Partition* partition(std::string_view named) const;

@@ -63,11 +63,8 @@ void read_runs(const db::Store& store, const space::Objective& objective, SideFa
 SideFacts side_facts(const db::Store& store, db::CampaignId campaign, const space::Objective& objective,
                      const space::Configuration& configuration) {
   SideFacts facts{.configuration = configuration};
-  auto trials = store.list_trials({.campaign = campaign,
-                                   .state = db::TrialState::Finished,
-                                   .outcome = {},
-                                   .configuration = configuration.identity(),
-                                   .limit = {}});
+  auto trials = store.list_trials(
+      {.campaign = campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
   for (db::StoredTrial& each : trials)
     if (!facts.trained()) facts.trial = std::move(each);
   if (!facts.trained() || !facts.trial->trial.parts) return facts;

@@ -142,9 +142,7 @@ std::expected<OpenCampaign, std::string> open_campaign_of(const JobRequest& requ
   OpenCampaign campaign{
       .name = fmt::format("request-{}-{}",
                           deploy::file_stem(demands.workload.empty() ? std::string("command") : demands.workload),
-                          digest.substr(0, 8)),
-      .document = {},
-      .command = {}};
+                          digest.substr(0, 8))};
   if (network == nullptr) {
     campaign.command = demands.words;
     return campaign;

@@ -17,8 +17,8 @@ namespace nocturne::tuner {
 /// What is tuned.
 struct OpenCampaign {
   std::string name;
-  nlohmann::json document;           ///< a campaign file; null: a command of one's own
-  std::vector<std::string> command;  ///< of one's own, to be tuned as `tune -- COMMAND` does; empty: a document
+  nlohmann::json document{};           ///< a campaign file; null: a command of one's own
+  std::vector<std::string> command{};  ///< of one's own, to be tuned as `tune -- COMMAND` does; empty: a document
 };
 
 /// What can be varied here.

@@ -59,8 +59,7 @@ LayerBound bound_of_work(std::string name, double operations, double bytes, cons
   const Way way = way_of(machine, bytes, threads);
   LayerBound bound{.name = std::move(name),
                    .arithmetic_s = operations / speed.operations_a_second,
-                   .bytes_s = way.bytes_a_second > 0 ? bytes / way.bytes_a_second : 0,
-                   .resource = {}};
+                   .bytes_s = way.bytes_a_second > 0 ? bytes / way.bytes_a_second : 0};
   bound.resource = bound.arithmetic_s >= bound.bytes_s ? "arithmetic" : way.resource;
   return bound;
 }

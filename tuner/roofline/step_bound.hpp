@@ -64,7 +64,7 @@ struct TrainingStep {
 struct LayerBound {
   std::string name;  ///< the layer's name, or "optimizer"
   double arithmetic_s = 0, bytes_s = 0;
-  std::string resource;  ///< what it waits for: arithmetic, memory, L3, …
+  std::string resource{};  ///< what it waits for: arithmetic, memory, L3, …
   [[nodiscard]] double seconds() const { return arithmetic_s > bytes_s ? arithmetic_s : bytes_s; }
 };
 

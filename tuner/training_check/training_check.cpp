@@ -95,7 +95,7 @@ bool TrainingCheck::exact_steps(const space::Configuration& configuration, const
                                       .steps = steps,
                                       .seed = kCheckedSeed,
                                       .deadline = kExactDeadline,
-                                      .gate = protocol::GateRequest{.steps = steps, .write = {}},
+                                      .gate = protocol::GateRequest{.steps = steps},
                                       .initial = (*reference)->initial});
   if (!ended_well(run, "without dropout, ", found)) return false;
   const measure::GateTolerances tolerances =

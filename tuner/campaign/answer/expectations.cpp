@@ -101,7 +101,6 @@ std::vector<Matter> all_matters(LearnedCampaign& learned, const std::vector<spac
       result.push_back({.parameter = name, .value = space::to_text(axis.values[best[change.parameter]]), .others = {}});
     OtherValue other{.value = space::to_text(axis.values[change.level]),
                      .change = change,
-                     .measured = {},
                      .along = taken_along(lattice, best, change)};
     const auto there = log_time(learned, change.changed);
     const auto pairs = stored_gain(learned.comparisons, lattice.configuration(best),

@@ -25,7 +25,7 @@ struct OtherValue {
   std::string value;
   search::model::LevelChange change;
   /// Log ratio of what differs from the best by just this, where it was measured: by pairs, or as trials took.
-  std::optional<double> measured;
+  std::optional<double> measured{};
   std::int64_t pairs = 0;  ///< that say so; 0: single trials
   /// Values of other parameters that differ from the best's too, because a constraint forbids this value beside them.
   std::vector<NamedValue> along{};

@@ -16,7 +16,7 @@ double seconds_of(const RankedLevel& level) {
 RankedLevel& level_in(Ranking& ranking, const space::Value& value) {
   const auto found = std::ranges::find(ranking.levels, value, &RankedLevel::level);
   if (found != ranking.levels.end()) return *found;
-  ranking.levels.push_back({.level = value, .best = {}});
+  ranking.levels.push_back({.level = value});
   return ranking.levels.back();
 }
 
@@ -47,7 +47,7 @@ std::optional<std::string> ranked_parameter(const nlohmann::json& document, std:
 Ranking rank(const nlohmann::json& document, const std::string& parameter, std::span<const db::LevelSummary> measured,
              const std::optional<db::StoredTrial>& baseline, const std::vector<db::StoredComparison>& comparisons,
              double epochs) {
-  Ranking ranking{.parameter = parameter, .levels = {}};
+  Ranking ranking{.parameter = parameter};
   for (const space::ParameterSpec& each : parameters_of(document)) {
     if (each.name != parameter) continue;
     for (const space::Value& value : listed_values(each.domain)) level_in(ranking, value);

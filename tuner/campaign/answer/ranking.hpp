@@ -25,8 +25,8 @@ namespace nocturne::tuner {
 
 struct RankedLevel {
   space::Value level;
-  std::optional<db::StoredTrial> best;  ///< that trained, at the horizon asked for; empty: none did
-  double seconds = 0;                   ///< predicted or measured time of the level's best, for that horizon
+  std::optional<db::StoredTrial> best{};  ///< that trained, at the horizon asked for; empty: none did
+  double seconds = 0;                     ///< predicted or measured time of the level's best, for that horizon
   double standard_error = 0;         ///< standard error of `seconds`, from the runs of that trial alone; 0: not known
   space::Configuration settings{};   ///< settings that the default does not have, without the parameter itself
   std::optional<StoredGain> gain{};  ///< its gain over the first level's best, from pairs; empty: no pairs
@@ -36,7 +36,7 @@ struct RankedLevel {
 
 struct Ranking {
   std::string parameter;
-  std::vector<RankedLevel> levels;  ///< fastest first, then those that failed, then those not tried
+  std::vector<RankedLevel> levels{};  ///< fastest first, then those that failed, then those not tried
   DefaultSettings defaults{};
 };
 

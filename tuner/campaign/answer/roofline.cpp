@@ -46,16 +46,14 @@ Roofline roofline_of(const db::Store& store, const db::CampaignSummary& campaign
   const auto trials = store.list_trials({.campaign = campaign.id, .outcome = space::Outcome::Ok});
   const auto answer = answer_of(store, campaign);
   const space::Workload workload = workload_of(campaign.spec);
-  Roofline roofline{
-      .rows = {}, .best = {}, .network = peaks.network.network, .operations_an_image = peaks.network.operations()};
+  Roofline roofline{.rows = {}, .network = peaks.network.network, .operations_an_image = peaks.network.operations()};
   for (const db::StoredTrial& stored : trials) {
     const auto& parts = stored.trial.parts;
     if (!parts || !(parts->steady_step > 0)) continue;
     RooflineRow row{.trial = stored.trial.number,
                     .configuration = stored.trial.configuration,
                     .batch = batch_trained(stored.trial.configuration, workload, parts->steps_per_epoch),
-                    .step_s = parts->steady_step,
-                    .bound = {}};
+                    .step_s = parts->steady_step};
     auto bound = peaks.bound(row.configuration, row.batch);
     if (const auto& estimate = stored.trial.estimate; estimate && estimate->value > 0)
       row.noise = std::max(kLeastNoise, 2 * estimate->standard_error / estimate->value);

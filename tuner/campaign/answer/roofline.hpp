@@ -22,8 +22,8 @@ struct RooflineRow {
   std::int64_t trial = 0;
   space::Configuration configuration;
   std::int64_t batch = 0;
-  double step_s = 0;               ///< measured, steady
-  std::optional<StepBound> bound;  ///< empty: `without` says why
+  double step_s = 0;                 ///< measured, steady
+  std::optional<StepBound> bound{};  ///< empty: `without` says why
   std::string without{};
   double noise = kLeastNoise;  ///< share of the measured step: two standard errors of the trial's time, or kLeastNoise
                                ///< where that is more
@@ -35,8 +35,8 @@ struct RooflineRow {
 };
 
 struct Roofline {
-  std::vector<RooflineRow> rows;    ///< trials that worked, most images a second first
-  std::optional<std::size_t> best;  ///< the row of the campaign's best
+  std::vector<RooflineRow> rows{};    ///< trials that worked, most images a second first
+  std::optional<std::size_t> best{};  ///< the row of the campaign's best
   std::string network;
   double operations_an_image = 0;  ///< forward and backward
 };

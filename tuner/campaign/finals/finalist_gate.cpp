@@ -80,8 +80,7 @@ Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::str
 }
 
 Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& why) {
-  const db::TrialResult result{
-      .outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why, .estimate = {}, .parts = {}};
+  const db::TrialResult result{.outcome = space::Outcome::Wrong, .reason = "trains wrongly: " + why};
   // In the database, so that neither the search nor a later session takes it for the best again.
   session_.store.update_trial(trial.id, result);
   const std::string sentence = fmt::format("trial {} trains wrongly: {}", trial.trial.number, why);
@@ -114,7 +113,6 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const db::StoredTri
                          .reference = true,
                          .run = {.steps = steps,
                                  .seed = session_.spec.run.seed,
-                                 .deadline = {},
                                  .gate = protocol::GateRequest{.steps = steps, .write = name}}},
                         *prepared, owner.id);
     if (!answer) return nullptr;
@@ -160,8 +158,7 @@ Admission FinalistGate::admits(const db::StoredTrial& trial, std::chrono::nanose
   const auto answer = train({.configuration = trial.trial.configuration,
                              .run = {.steps = steps,
                                      .seed = session_.spec.run.seed,
-                                     .deadline = {},
-                                     .gate = protocol::GateRequest{.steps = steps, .write = {}},
+                                     .gate = protocol::GateRequest{.steps = steps},
                                      .initial = reference->initial},
                              .against = reference->run},
                             *prepared, trial.id);

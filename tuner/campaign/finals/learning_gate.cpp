@@ -54,16 +54,11 @@ std::optional<LearningGate::Recording> LearningGate::record(const space::Configu
   const auto prepared = session_.prepare(configuration);
   if (!prepared) {
     if (prepared.error().outcome == space::Outcome::Killed || session_.interruption.requested()) return std::nullopt;
-    return Recording{.record = std::unexpected("it cannot be prepared: " + prepared.error().reason), .run = {}};
+    return Recording{.record = std::unexpected("it cannot be prepared: " + prepared.error().reason)};
   }
-  const GateOrder order{.configuration = configuration,
-                        .run = {.purpose = space::Purpose::Gate,
-                                .steps = way.steps,
-                                .seed = seed,
-                                .deadline = {},
-                                .gate = {},
-                                .initial = {},
-                                .learning = way.learning}};
+  const GateOrder order{
+      .configuration = configuration,
+      .run = {.purpose = space::Purpose::Gate, .steps = way.steps, .seed = seed, .learning = way.learning}};
   auto answer = carry_out(order, *prepared, session_.workplace(), [](const db::RunRecord&) {});
   if (answer.end != OrderEnd::Finished) return std::nullopt;
   space::Run& run = answer.run.run;

@@ -76,11 +76,8 @@ void NamedTrials::close() {
 }
 
 std::optional<db::StoredTrial> NamedTrials::known(const space::Configuration& configuration) const {
-  auto trials = session_.store.list_trials({.campaign = session_.campaign,
-                                            .state = db::TrialState::Finished,
-                                            .outcome = {},
-                                            .configuration = configuration.identity(),
-                                            .limit = {}});
+  auto trials = session_.store.list_trials(
+      {.campaign = session_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
   std::optional<db::StoredTrial> found;
   for (db::StoredTrial& each : trials)
     if (!found || found->trial.outcome != space::Outcome::Ok) found = std::move(each);

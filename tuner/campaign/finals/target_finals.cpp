@@ -181,8 +181,7 @@ TargetFinals::End TargetFinals::save_verdict(const db::StoredTrial& candidate, c
 }
 
 void TargetFinals::refuse(const db::StoredTrial& trial, const std::string& why) {
-  session_.store.update_trial(
-      trial.id, {.outcome = space::Outcome::Wrong, .reason = "learns too little: " + why, .estimate = {}, .parts = {}});
+  session_.store.update_trial(trial.id, {.outcome = space::Outcome::Wrong, .reason = "learns too little: " + why});
   session_.observer.note(fmt::format("trial {} is not the best: {}", trial.trial.number, why));
 }
 

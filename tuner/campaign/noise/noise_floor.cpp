@@ -125,8 +125,7 @@ class Floor {
     return work_.executor.plan(what.configuration, what.prepared,
                                {.purpose = space::Purpose::Verify,
                                 .steps = verify.slices * verify.slice_steps,
-                                .seed = work_.spec.run.seed + static_cast<std::uint64_t>(round),
-                                .deadline = {}});
+                                .seed = work_.spec.run.seed + static_cast<std::uint64_t>(round)});
   }
 
   Done pair(measure::PairMethod method, const PreparedConfiguration& what, int round) {

@@ -18,7 +18,7 @@ namespace nocturne::cli {
 /// Which campaign: `[CAMPAIGN] [--generation N]`.
 struct CampaignChoice {
   std::string name;  ///< empty: the one opened last
-  std::optional<std::int64_t> generation;
+  std::optional<std::int64_t> generation{};
 };
 
 /// `word` names the positional. One that has an option's name, as --campaign, is refused by newer versions of CLI11.

@@ -96,7 +96,6 @@ tuner::Session MeasurementContext::make_session(const tuner::CampaignSpec& spec,
           .observer = observer,
           .clock = clock_,
           .interruption = interruption_,
-          .fingerprint_now = {},
           .fingerprint = fingerprint_,
           .images = tuner::data_state(spec.workload)};
 }
@@ -131,11 +130,9 @@ std::shared_ptr<const tuner::Frameworks> frameworks_here(const Context& context,
 
 tuner::Containment::Options containers_here(const Context& context, const tuner::Installation& installation) {
   return {.installation = installation,
-          .data_folder = {},
           .runs_folder = context.runs_folder(),
           .images_folder = context.images_folder(),
-          .recipes = {context.image_recipes_folder(), installation.source_root / "measure" / "container" / "images"},
-          .progress = {}};
+          .recipes = {context.image_recipes_folder(), installation.source_root / "measure" / "container" / "images"}};
 }
 
 tuner::LocalExecutor::Options executor_options(const Context& context, const tuner::Installation& installation,

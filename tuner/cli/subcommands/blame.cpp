@@ -163,7 +163,7 @@ deploy::BlameBaseline find_baseline(const BlameOptions& options, const Context& 
     }
     return deploy::blame_baseline(profile, store ? &*store : nullptr);
   }
-  const auto [store, campaign] = open_campaign(context, {.name = options.what, .generation = {}});
+  const auto [store, campaign] = open_campaign(context, {.name = options.what});
   const auto answer = tuner::answer_of(store, campaign);
   return value_or_refuse(context, ExitCode::NotFound, deploy::blame_baseline(answer, store));
 }

@@ -99,7 +99,7 @@ EnvironmentCheck check(const measure::EnvironmentRecipe& recipe, const EnvOrder&
   const auto prepared = executor.prepare(configuration, interruption.token());
   if (!prepared) return {.reason = prepared.error().reason};
   const measure::RunPlan plan =
-      executor.plan(configuration, *prepared, {.purpose = space::Purpose::Gate, .steps = kCheckSteps, .deadline = {}});
+      executor.plan(configuration, *prepared, {.purpose = space::Purpose::Gate, .steps = kCheckSteps});
   EnvironmentCheck checked{.run = executor.run(plan, {.stop = interruption.token()})};
   checked.good = checked.run->outcome == space::Outcome::Ok;
   if (!checked.good) {

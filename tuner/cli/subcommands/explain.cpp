@@ -119,8 +119,7 @@ void print_effects(const Context& context, const tuner::Answer& answer, const st
 ExitCode explain_all(const ExplainOptions& options, const db::Store& store, const db::CampaignSummary& campaign,
                      const Context& context) {
   const auto answer = tuner::answer_of(store, campaign, options.epochs);
-  const auto stored = store.list_trials(
-      {.campaign = campaign.id, .state = db::TrialState::Finished, .outcome = {}, .configuration = {}, .limit = {}});
+  const auto stored = store.list_trials({.campaign = campaign.id, .state = db::TrialState::Finished});
   if (stored.empty())
     return complain(context, ExitCode::NotFound, fmt::format("no trial of '{}' has finished yet", campaign.name));
   std::vector<space::Trial> trials;

@@ -118,7 +118,7 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
 /// `failed` is every outcome but ok; the store filters by one.
 std::vector<db::StoredTrial> find_trials(const db::Store& store, const db::CampaignSummary& campaign,
                                          const ListOptions& options) {
-  db::TrialFilter filter{.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}};
+  db::TrialFilter filter{.campaign = campaign.id};
   const bool all_failures = options.outcome == "failed";
   if (!options.outcome.empty() && !all_failures) filter.outcome = space::outcome_from_text(options.outcome);
   if (options.sort == "value") filter.order = db::TrialFilter::Order::ByValue;

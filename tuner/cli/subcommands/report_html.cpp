@@ -24,8 +24,8 @@ std::vector<db::CampaignSummary> chosen(const ReportOptions& options, const Cont
     const std::string& name = names.empty() ? options.source.campaign : names.front();
     return {choose_campaign(context, store, {.name = name, .generation = options.source.generation})};
   }
-  const auto last = choose_campaign(context, store, {.name = names[1], .generation = {}});
-  if (names[0] != names[1]) return {choose_campaign(context, store, {.name = names[0], .generation = {}}), last};
+  const auto last = choose_campaign(context, store, {.name = names[1]});
+  if (names[0] != names[1]) return {choose_campaign(context, store, {.name = names[0]}), last};
   if (last.generation < 2) refuse(context, ExitCode::NotFound, fmt::format("'{}' has one generation only", last.name));
   return {choose_campaign(context, store, {.name = names[0], .generation = last.generation - 1}), last};
 }

@@ -61,8 +61,7 @@ TunedTrials tuned_now(const db::Store& store) {
   for (const db::CampaignSummary& campaign : campaigns) {
     if (!campaign.owner_pid) continue;
     tuned.campaign = campaign.name;
-    const auto trials =
-        store.list_trials({.campaign = campaign.id, .state = {}, .outcome = {}, .configuration = {}, .limit = {}});
+    const auto trials = store.list_trials({.campaign = campaign.id});
     for (const db::StoredTrial& trial : trials) {
       tuned.trials.insert(trial.id);
       if (trial.reused_from) tuned.trials.insert(*trial.reused_from);
@@ -139,7 +138,6 @@ std::vector<Leftover> find_leftovers(const db::Store& store, const Context& cont
                          .folder = folder,
                          .bytes = folder_bytes(folder),
                          .used_unix_ns = seen ? std::int64_t{info.st_mtime} * 1'000'000'000 : 0,
-                         .kept_because = {},
                          .forgotten = true});
   }
   const Profiles profiles = read_profiles(context.profiles_folder());

@@ -26,7 +26,7 @@ struct Leftover {
   std::filesystem::path folder;
   std::int64_t bytes = 0;
   std::int64_t used_unix_ns = 0;  ///< a run: when it started; else when it was used last
-  std::string kept_because;       ///< must stay: a sentence; empty: may go
+  std::string kept_because{};     ///< must stay: a sentence; empty: may go
   bool forgotten = false;         ///< nobody will ask for it: goes whatever its age
   friend bool operator==(const Leftover&, const Leftover&) = default;
 };

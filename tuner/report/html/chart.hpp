@@ -50,7 +50,7 @@ struct Series {
   std::string name;
   Form form = Form::Points;
   Hue hue = Hue::Main;
-  std::vector<Datum> data;
+  std::vector<Datum> data{};
   bool dashed = false;
 };
 

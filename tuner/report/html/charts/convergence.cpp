@@ -14,7 +14,7 @@ constexpr double kLongEnough = 2 * kHour;
 
 /// The best so far, and a row of the table for each time it got better.
 Series best_so_far(const Convergence& convergence, ChartTable& table) {
-  Series best{.name = "best so far", .form = Form::Steps, .hue = Hue::Main, .data = {}};
+  Series best{.name = "best so far", .form = Form::Steps, .hue = Hue::Main};
   for (const Convergence::Found& each : convergence.trials) {
     if (!best.data.empty() && each.seconds >= best.data.back().low) continue;
     best.data.push_back(point(each.at_s / 60, each.seconds));
@@ -36,7 +36,7 @@ std::optional<Chart> convergence_chart(const Convergence& convergence) {
               .x = {.title = "minutes since the campaign began", .low = 0},
               .y = {.title = fmt::format("seconds for {}", convergence.horizon)}};
   chart.table.columns = {"minute", "trial", "best so far, s", "settings that differ from the default"};
-  Series trials{.name = "a trial", .form = Form::Points, .hue = Hue::Faint, .data = {}};
+  Series trials{.name = "a trial", .form = Form::Points, .hue = Hue::Faint};
   for (const Convergence::Found& each : convergence.trials)
     trials.data.push_back(trial_point(each.at_s / 60, each.seconds, each.trial));
   const auto [fastest, slowest] = std::ranges::minmax(convergence.trials, {}, &Convergence::Found::seconds);
@@ -44,7 +44,7 @@ std::optional<Chart> convergence_chart(const Convergence& convergence) {
   chart.series = {std::move(trials), best_so_far(convergence, chart.table)};
   if (convergence.default_seconds) chart.marks.push_back({.at = *convergence.default_seconds, .text = "the default"});
   if (const auto& verified = convergence.verified) {
-    Series band{.name = "verified in pairs, 95 %", .form = Form::Band, .hue = Hue::Good, .data = {}};
+    Series band{.name = "verified in pairs, 95 %", .form = Form::Band, .hue = Hue::Good};
     for (const double at : {verified->from_s, std::max(verified->to_s, verified->from_s + 1)})
       band.data.push_back({.at = at / 60, .low = verified->low, .high = verified->high});
     chart.series.push_back(std::move(band));

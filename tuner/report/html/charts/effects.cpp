@@ -70,9 +70,9 @@ std::optional<Chart> effects_chart(const std::optional<tuner::Matters>& matters)
                   "measured is marked by itself: both configurations were tried, or compared in pairs.",
               .x = {.title = "slower than the best by, % (left of 0: faster)"},
               .y = {.title = ""}};
-  Series interval{.name = "model, 95 % interval", .form = Form::Bars, .hue = Hue::Main, .data = {}};
-  Series expected{.name = "model, expected", .form = Form::Points, .hue = Hue::Main, .data = {}};
-  Series measured{.name = "measured", .form = Form::Points, .hue = Hue::Other, .data = {}};
+  Series interval{.name = "model, 95 % interval", .form = Form::Bars, .hue = Hue::Main};
+  Series expected{.name = "model, expected", .form = Form::Points, .hue = Hue::Main};
+  Series measured{.name = "measured", .form = Form::Points, .hue = Hue::Other};
   chart.table.columns = {"setting", "best has",   "instead", "slower by, %", "95 % interval from, %",
                          "to, %",   "measured, %"};
   std::vector<Effect> shown(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostEffects)));

@@ -29,7 +29,7 @@ std::optional<Chart> epochs_chart(const EpochTimes& times) {
   chart.table.columns.emplace_back("settings that differ from the default");
   for (std::size_t i = 0; i < std::min(times.lines.size(), kLineHues.size()); ++i) {
     const EpochTimes::Line& line = times.lines[i];
-    Series series{.name = line.name, .form = Form::Line, .hue = kLineHues[i], .data = {}, .dashed = i == 0};
+    Series series{.name = line.name, .form = Form::Line, .hue = kLineHues[i], .dashed = i == 0};
     for (int k = 0; k < kPoints; ++k) {
       const double epochs = std::pow(most, static_cast<double>(k) / (kPoints - 1));
       series.data.push_back(point(epochs, line.start_s + epochs * line.epoch_s));

@@ -22,7 +22,7 @@ std::optional<Chart> failures_chart(std::span<const tuner::FailureGroup> groups)
   std::vector<tuner::FailureGroup> sorted(groups.begin(), groups.end());
   std::ranges::stable_sort(sorted, std::ranges::greater(),
                            [](const tuner::FailureGroup& each) { return each.trials.size(); });
-  Series bars{.name = "trials", .form = Form::Bars, .hue = Hue::Other, .data = {}};
+  Series bars{.name = "trials", .form = Form::Bars, .hue = Hue::Other};
   for (const tuner::FailureGroup& each : sorted) {
     const std::string outcome = outcome_words(each.outcome);
     chart.table.rows.push_back(

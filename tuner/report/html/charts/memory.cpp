@@ -24,9 +24,9 @@ std::optional<Chart> memory_chart(const MemoryUse& use) {
               .y = {.title = fmt::format("seconds for {}", use.horizon)}};
   const auto [fastest, slowest] = std::ranges::minmax(use.trials, {}, &MemoryUse::Trial::seconds);
   chart.y.logarithmic = spans_much(fastest.seconds, slowest.seconds);
-  Series others{.name = "a trial", .form = Form::Points, .hue = Hue::Faint, .data = {}};
+  Series others{.name = "a trial", .form = Form::Points, .hue = Hue::Faint};
   for (const MemoryUse::Trial& each : use.trials) others.data.push_back(datum_of(each));
-  Series front{.name = "beaten by none in both", .form = Form::Points, .hue = Hue::Good, .data = {}};
+  Series front{.name = "beaten by none in both", .form = Form::Points, .hue = Hue::Good};
   chart.table.columns = {"trial", "seconds", "GiB", "cannot be told from trials",
                          "settings that differ from the default"};
   for (const MemoryUse::Front& each : use.front) {

@@ -37,9 +37,9 @@ std::optional<Chart> pairs_chart(const PairGains& gains) {
                     .high = static_cast<double>(ratios.size()) + 0.5,
                     .whole = true},
               .y = {.title = "faster than the default by, %"}};
-  Series each{.name = "one pair", .form = Form::Points, .hue = Hue::Other, .data = {}};
-  Series middle{.name = "all pairs so far", .form = Form::Line, .hue = Hue::Main, .data = {}};
-  Series interval{.name = "95 % interval so far", .form = Form::Band, .hue = Hue::Main, .data = {}};
+  Series each{.name = "one pair", .form = Form::Points, .hue = Hue::Other};
+  Series middle{.name = "all pairs so far", .form = Form::Line, .hue = Hue::Main};
+  Series interval{.name = "95 % interval so far", .form = Form::Band, .hue = Hue::Main};
   chart.table.columns = {"pair", "this pair, %", "all so far, %", "95 % interval from, %", "to, %"};
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     const auto number = static_cast<double>(i + 1);

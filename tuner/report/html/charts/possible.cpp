@@ -15,7 +15,7 @@ std::optional<Chart> possible_chart(const Reached& reached) {
               .y = {.title = ""}};
   chart.says += reached.sentence;
   chart.table.columns = {"trial", "share, %", "waits for", "settings that differ from the default"};
-  Series bars{.name = "share of the possible", .form = Form::Bars, .hue = Hue::Main, .data = {}};
+  Series bars{.name = "share of the possible", .form = Form::Bars, .hue = Hue::Main};
   for (const Reached::Row& row : reached.rows) {
     bars.data.push_back({.at = static_cast<double>(chart.rows.size()),
                          .low = 0,

@@ -15,7 +15,7 @@ std::optional<Chart> predictions_chart(std::span<const tuner::LeftOutTrial> tria
               .x = {.title = "seconds measured", .logarithmic = true},
               .y = {.title = "seconds predicted from all other trials", .logarithmic = true}};
   chart.table.columns = {"trial", "measured, s", "predicted, s", "90 % interval from, s", "to, s"};
-  Series points{.name = "a trial", .form = Form::Points, .hue = Hue::Main, .data = {}};
+  Series points{.name = "a trial", .form = Form::Points, .hue = Hue::Main};
   double least = trials.front().measured, most = least;
   std::size_t held = 0;
   for (const tuner::LeftOutTrial& each : trials) {
@@ -30,7 +30,7 @@ std::optional<Chart> predictions_chart(std::span<const tuner::LeftOutTrial> tria
       "Each trial is left out in turn and predicted from the others; on the line the prediction is "
       "right. {} of {} were inside their 90 % intervals.",
       held, trials.size());
-  Series right{.name = "as predicted", .form = Form::Line, .hue = Hue::Faint, .data = {}, .dashed = true};
+  Series right{.name = "as predicted", .form = Form::Line, .hue = Hue::Faint, .dashed = true};
   right.data = {point(least, least), point(most, most)};
   chart.series = {std::move(right), std::move(points)};
   return chart;

@@ -39,7 +39,7 @@ std::optional<Chart> ranking_chart(const std::optional<tuner::Ranking>& ranking,
                          "failed",
                          "faster than the first in pairs, %",
                          "settings, or why it failed"};
-  Series bars{.name = "best trial", .form = Form::Bars, .hue = Hue::Main, .data = {}};
+  Series bars{.name = "best trial", .form = Form::Bars, .hue = Hue::Main};
   for (const tuner::RankedLevel& level : ranking->levels) {
     const std::string name = space::to_text(level.level);
     const bool trained = level.best.has_value();

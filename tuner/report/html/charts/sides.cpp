@@ -14,8 +14,8 @@ std::optional<Chart> side_times_chart(std::span<const Side> sides) {
               .y = {.title = ""}};
   chart.table.columns = {"campaign", "times are of", "default, s", "best, s", "best differs from the default in",
                          "machine"};
-  Series defaults{.name = "default", .form = Form::Bars, .hue = Hue::Other, .data = {}};
-  Series bests{.name = "best", .form = Form::Bars, .hue = Hue::Main, .data = {}};
+  Series defaults{.name = "default", .form = Form::Bars, .hue = Hue::Other};
+  Series bests{.name = "best", .form = Form::Bars, .hue = Hue::Main};
   const auto add = [&chart](Series& series, const std::string& name, const std::optional<double>& seconds) {
     if (!seconds) return;
     series.data.push_back({.at = static_cast<double>(chart.rows.size()), .low = 0, .high = *seconds});
@@ -42,8 +42,8 @@ std::optional<Chart> side_gains_chart(std::span<const Side> sides) {
               .x = {.title = "faster than the default by, %"},
               .y = {.title = ""}};
   chart.table.columns = {"campaign", "gain, %", "95 % interval from, %", "to, %", "pairs"};
-  Series interval{.name = "95 % interval", .form = Form::Bars, .hue = Hue::Main, .data = {}};
-  Series middle{.name = "gain", .form = Form::Points, .hue = Hue::Other, .data = {}};
+  Series interval{.name = "95 % interval", .form = Form::Bars, .hue = Hue::Main};
+  Series middle{.name = "gain", .form = Form::Points, .hue = Hue::Other};
   for (const Side& side : sides) {
     if (!side.gain) continue;
     const auto row = static_cast<double>(chart.rows.size());

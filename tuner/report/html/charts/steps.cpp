@@ -32,7 +32,7 @@ std::optional<Chart> steps_chart(const StepTimes& times) {
   for (std::size_t k = 0; k < std::min(times.processes.size(), kProcessHues.size()); ++k) {
     const StepTimes::Process& process = times.processes[k];
     if (process.seconds.empty()) continue;
-    Series series{.name = process.name, .form = Form::Points, .hue = kProcessHues[k], .data = {}};
+    Series series{.name = process.name, .form = Form::Points, .hue = kProcessHues[k]};
     const std::size_t stride = process.seconds.size() / kMostPoints + 1;
     for (std::size_t i = 0; i < process.seconds.size(); i += stride)
       series.data.push_back(point(process.first_step[i], 1e3 * process.seconds[i]));

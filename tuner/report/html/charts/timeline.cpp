@@ -46,7 +46,7 @@ std::optional<Chart> timeline_chart(std::span<const Stretch> stretches) {
   std::string says;
   for (const Lane& lane : kLanes) {
     const double row = static_cast<double>(chart.rows.size());
-    Series series{.name = std::string(lane.row), .form = Form::Bars, .hue = lane.hue, .data = {}};
+    Series series{.name = std::string(lane.row), .form = Form::Bars, .hue = lane.hue};
     double seconds = 0;
     for (const Stretch& each : stretches) {
       if (each.activity != lane.activity) continue;
