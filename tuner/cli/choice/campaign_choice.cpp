@@ -9,9 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include "measure/run/shell_words.hpp"
+#include "space/file_contents.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/space_file.hpp"
 #include "tuner/cli/choice/value_option.hpp"
+#include "tuner/cli/output/format.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
@@ -40,6 +42,21 @@ ExitCode complain(const Context& context, const db::Error& error) {
 
 void refuse(const Context& context, ExitCode code, std::string_view sentence) {
   throw Refusal{complain(context, code, sentence)};
+}
+
+void refuse(const Context& context, const std::vector<tuner::Problem>& problems) {
+  *context.err << printable(tuner::to_text(problems)) << '\n';
+  throw Refusal{ExitCode::Usage};
+}
+
+std::string text_or_refuse(const Context& context, const std::string& file, std::string_view before) {
+  auto text = space::read_file(file);
+  if (!text) refuse(context, ExitCode::Usage, fmt::format("{}{} cannot be read", before, file));
+  return *std::move(text);
+}
+
+std::string only_action(std::string_view word, std::string_view action) {
+  return word == action ? "" : fmt::format("no action is called '{}'; there is: {}", word, action);
 }
 
 void tell_notice(const Context& context, const db::Store& store) {

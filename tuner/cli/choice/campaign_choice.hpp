@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "db/store.hpp"
+#include "tuner/campaign_file/problem.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
 
@@ -46,6 +48,22 @@ T value_or_refuse(const Context& context, ExitCode code, std::expected<T, std::s
   if (!result) refuse(context, code, std::string(before) + result.error());
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
+
+/// Ends the subcommand with Usage; says what is wrong with a file.
+[[noreturn]] void refuse(const Context& context, const std::vector<tuner::Problem>& problems);
+
+/// What was read from a file. Where that has problems, they are said and the subcommand ends.
+template <typename T>
+T value_or_refuse(const Context& context, std::expected<T, std::vector<tuner::Problem>> result) {
+  if (!result) refuse(context, result.error());
+  return *std::move(result);
+}
+
+/// The text of a file. Where it cannot be read, the subcommand ends with Usage, and says `before` and its name.
+[[nodiscard]] std::string text_or_refuse(const Context& context, const std::string& file, std::string_view before = {});
+
+/// For a positional that takes one word: says which, where it is another.
+[[nodiscard]] std::string only_action(std::string_view word, std::string_view action);
 
 /// Says in a line where the database lies on a network file system, and how old is what is read from there.
 void tell_notice(const Context& context, const db::Store& store);

@@ -24,10 +24,7 @@ space::Facts facts_for(const std::string& file) {
 }
 
 tuner::SpaceFile read_space_file(const Context& context, const std::string& file) {
-  auto read = tuner::load_space_file(file, facts_for(file));
-  if (read) return *std::move(read);
-  *context.err << tuner::to_text(read.error()) << '\n';
-  throw Refusal{ExitCode::Usage};
+  return value_or_refuse(context, tuner::load_space_file(file, facts_for(file)));
 }
 
 }  // namespace

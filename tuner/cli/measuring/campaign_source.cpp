@@ -29,7 +29,7 @@ bool looks_like_file(const std::string& word) {
 CampaignSource source_of_file(const Context& context, const db::Store* store, const std::string& file,
                               const space::Facts& facts) {
   const auto frameworks = frameworks_here(context, tuner::find_installation());
-  auto spec = spec_or_refuse(context, tuner::load_campaign(file, facts, frameworks.get()));
+  auto spec = value_or_refuse(context, tuner::load_campaign(file, facts, frameworks.get()));
   CampaignSource source{.stored = {}, .spec = {}, .space = spec.space};
   if (store != nullptr) {
     auto all = store->list_campaigns();
@@ -119,9 +119,9 @@ void read_spec(const Context& context, CampaignSource& source, const space::Fact
   if (source.spec) return;
   const auto frameworks = frameworks_here(context, tuner::find_installation());
   auto spec =
-      spec_or_refuse(context, tuner::parse_campaign(source.stored->spec.dump(),
-                                                    fmt::format("the stored campaign '{}'", source.stored->name), "/",
-                                                    facts, frameworks.get()));
+      value_or_refuse(context, tuner::parse_campaign(source.stored->spec.dump(),
+                                                     fmt::format("the stored campaign '{}'", source.stored->name), "/",
+                                                     facts, frameworks.get()));
   if (spec.identity() != source.stored->identity) {
     refuse(context, ExitCode::Unavailable,
            fmt::format("'{}' would be another campaign on this machine as it is now{}; '{}' begins that one",
@@ -130,13 +130,6 @@ void read_spec(const Context& context, CampaignSource& source, const space::Fact
   }
   source.space = spec.space;
   source.spec = std::move(spec);
-}
-
-tuner::CampaignSpec spec_or_refuse(const Context& context,
-                                   std::expected<tuner::CampaignSpec, std::vector<tuner::Problem>> spec) {
-  if (spec) return *std::move(spec);
-  *context.err << tuner::to_text(spec.error()) << '\n';
-  throw Refusal{ExitCode::Usage};
 }
 
 std::expected<space::Configuration, WordError> configuration_of_word(const Context& context, const db::Store* store,

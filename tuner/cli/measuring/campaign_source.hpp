@@ -40,10 +40,6 @@ struct CampaignSource {
 /// where this machine, with its `facts`, would make another campaign of it.
 void read_spec(const Context& context, CampaignSource& source, const space::Facts& facts);
 
-/// The campaign that was read from a file or a document. Throws Refusal with Usage where it has problems.
-[[nodiscard]] tuner::CampaignSpec spec_or_refuse(const Context& context,
-                                                 std::expected<tuner::CampaignSpec, std::vector<tuner::Problem>> spec);
-
 /// The configuration that a word means: a trial's number, `best`, `default`, settings ("name=value,…" or with spaces;
 /// the rest as in the default), or an exported profile. The error is a sentence; NotFound where nothing of that name
 /// was measured.

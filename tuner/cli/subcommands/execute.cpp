@@ -15,9 +15,9 @@
 
 #include "measure/run/sweep.hpp"
 #include "space/file_contents.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
-#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
@@ -56,8 +56,8 @@ tuner::Order read_order(const ExecuteOptions& options, const Context& context) {
 /// The campaign of an order, as this machine reads it. Throws Refusal.
 tuner::CampaignSpec campaign_of(const tuner::Order& order, const Context& context,
                                 const MeasurementContext& measuring) {
-  auto spec = spec_or_refuse(context, tuner::parse_campaign(order.document.dump(), "document", "/", measuring.facts(),
-                                                            &measuring.frameworks()));
+  auto spec = value_or_refuse(context, tuner::parse_campaign(order.document.dump(), "document", "/", measuring.facts(),
+                                                             &measuring.frameworks()));
   spec.run.process_sd = order.process_sd;
   return spec;
 }

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "space/file_contents.hpp"
 #include "space/write_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
@@ -28,7 +27,7 @@ struct InfrastructureOptions {
 
 void setup(CLI::App& subcommand, InfrastructureOptions& options) {
   add_value(subcommand, "action", options.action, "ACTION", "import")->required()->check([](const std::string& word) {
-    return word == "import" ? "" : fmt::format("no action is called '{}'; there is: import", word);
+    return only_action(word, "import");
   });
   add_value(subcommand, "file", options.file, "FILE", "An infrastructure as MODAK's JSON has it")->required();
   subcommand.add_flag("--replace", options.replace, "Replace the one of the same name");
@@ -42,21 +41,16 @@ void setup(CLI::App& subcommand, InfrastructureOptions& options) {
 }
 
 ExitCode run(const InfrastructureOptions& options, Context& context) {
-  const auto text = space::read_file(options.file);
-  if (!text) return complain(context, ExitCode::Usage, fmt::format("{} cannot be read", options.file));
-  const auto document = tuner::import_infrastructure(*text, options.file);
-  if (!document) {
-    *context.err << printable(tuner::to_text(document.error())) << '\n';
-    return ExitCode::Usage;
-  }
+  const auto document =
+      value_or_refuse(context, tuner::import_infrastructure(text_or_refuse(context, options.file), options.file));
   if (context.configuration_folder().empty())
     return complain(context, ExitCode::Unavailable, "there is no folder for it: HOME is not set");
-  const std::string name = document->at("infrastructure");
+  const std::string name = document.at("infrastructure");
   const std::filesystem::path file = context.configuration_folder() / "infrastructures" / (name + ".json");
   std::error_code ignored;
   if (!options.replace && std::filesystem::exists(file, ignored))
     return complain(context, ExitCode::Usage, fmt::format("{} is there already; --replace replaces it", file.string()));
-  value_or_refuse(context, ExitCode::Unavailable, space::write_file(file, document->dump(2) + "\n"));
+  value_or_refuse(context, ExitCode::Unavailable, space::write_file(file, document.dump(2) + "\n"));
   if (context.json)
     print_json(context, "infrastructure", {{"name", name}, {"file", file.string()}});
   else

@@ -17,7 +17,6 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
-#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/installation/installation.hpp"
@@ -88,7 +87,7 @@ ExitCode run(const InitOptions& options, Context& context) {
   }
   const std::string text = tuner::first_campaign(found);
   // What is written can be read.
-  const auto spec = spec_or_refuse(
+  const auto spec = value_or_refuse(
       context, tuner::parse_campaign(text, found.file, "/", measure::facts_of(machine), frameworks.get()));
   if (options.file == "-") {
     context.verbatim() << text;

@@ -52,15 +52,6 @@ struct Listing {
   ExitCode (*print)(const ListOptions&, const Context&);
 };
 
-/// The document of --json, with the things under the key `what`, or the table for people.
-ExitCode print(const Context& context, const std::string& what, json things, const Table& table) {
-  if (context.json)
-    print_json(context, "list-" + what, {{what, std::move(things)}});
-  else
-    table.print(context);
-  return ExitCode::Ok;
-}
-
 template <typename Items>
 std::size_t shown(const Items& items, const std::optional<std::int64_t>& limit) {
   return limit ? std::min(items.size(), static_cast<std::size_t>(*limit)) : items.size();
@@ -75,7 +66,7 @@ ExitCode print_names(const Context& context, const Entries& entries, Explanation
     document.push_back({{"name", entry.name}, {"explanation", entry.*explanation}});
     table.add({Cell(std::string(entry.name), Style::Strong), Cell(std::string(entry.*explanation))});
   }
-  return print(context, "names", std::move(document), table);
+  return print_list(context, "names", std::move(document), table);
 }
 
 ExitCode list_strategies(const ListOptions&, const Context& context) {
@@ -112,7 +103,7 @@ ExitCode list_campaigns(const ListOptions& options, const Context& context) {
                     : Cell(campaign.finished_unix_ns ? "finished" : "interrupted"),
                Cell(time_text(campaign.opened_unix_ns))});
   }
-  return print(context, "campaigns", std::move(document), table);
+  return print_list(context, "campaigns", std::move(document), table);
 }
 
 /// `failed` is every outcome but ok; the store filters by one.
@@ -158,7 +149,7 @@ ExitCode list_trials(const ListOptions& options, const Context& context) {
          Cell(defaults.text(each.trial.configuration) +
               (each.trial.reason.empty() ? "" : "  (" + each.trial.reason + ")"))});
   }
-  return print(context, "trials", std::move(document), table);
+  return print_list(context, "trials", std::move(document), table);
 }
 
 ExitCode list_parameters(const ListOptions& options, const Context& context) {
@@ -181,7 +172,7 @@ ExitCode list_parameters(const ListOptions& options, const Context& context) {
     table.add({Cell(each.name, Style::Strong), Cell(std::string(space::to_text(each.stage))),
                Cell(json_text(each.default_value)), Cell(domain_text(each.domain)), Cell(each.description)});
   }
-  return print(context, "parameters", std::move(document), table);
+  return print_list(context, "parameters", std::move(document), table);
 }
 
 ExitCode list_builds(const ListOptions& options, const Context& context) {
@@ -204,7 +195,7 @@ ExitCode list_builds(const ListOptions& options, const Context& context) {
     table.add({Cell(build.key.substr(0, 12)), Cell(build.name),
                Cell(bytes_text(static_cast<std::int64_t>(build.bytes))), Cell(time_text(used)), Cell(build.flags)});
   }
-  return print(context, "builds", std::move(document), table);
+  return print_list(context, "builds", std::move(document), table);
 }
 
 ExitCode list_events(const ListOptions& options, const Context& context) {
@@ -220,7 +211,7 @@ ExitCode list_events(const ListOptions& options, const Context& context) {
                                                                                              : Style::Bad),
                Cell(each.what)});
   }
-  return print(context, "events", std::move(document), table);
+  return print_list(context, "events", std::move(document), table);
 }
 
 /// The verdict at the primary horizon, else at the first; null: none yet.
@@ -263,7 +254,7 @@ ExitCode list_comparisons(const ListOptions& options, const Context& context) {
                                        : std::string("–")),
                Cell(time_text(each.started_unix_ns))});
   }
-  return print(context, "comparisons", std::move(document), table);
+  return print_list(context, "comparisons", std::move(document), table);
 }
 
 ExitCode list_deployments(const ListOptions& options, const Context& context) {
@@ -276,7 +267,7 @@ ExitCode list_deployments(const ListOptions& options, const Context& context) {
     table.add({Cell(each.profile, Style::Strong), Cell(each.host), Cell(each.time),
                Cell(each.finding, each.finding == "as measured" ? Style::Good : Style::Warning), Cell(each.because)});
   }
-  return print(context, "deployments", std::move(document), table);
+  return print_list(context, "deployments", std::move(document), table);
 }
 
 constexpr Listing kListings[] = {

@@ -5,7 +5,6 @@
 
 #include "tuner/cli/choice/registered.hpp"
 #include "tuner/cli/output/json.hpp"
-#include "tuner/cli/output/table.hpp"
 #include "tuner/registry/labels.hpp"
 
 namespace nocturne::cli {
@@ -32,15 +31,15 @@ std::string conditions_text(const tuner::Fragment& fragment) {
   return parts.empty() ? "always" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-ExitCode print_registered(const Context& context, const std::string& what, json things, const Table& table) {
+}  // namespace
+
+ExitCode print_list(const Context& context, const std::string& what, json things, const Table& table) {
   if (context.json)
     print_json(context, "list-" + what, {{what, std::move(things)}});
   else
     table.print(context);
   return ExitCode::Ok;
 }
-
-}  // namespace
 
 ExitCode list_infrastructures(const Context& context) {
   json document = json::array();
@@ -64,7 +63,7 @@ ExitCode list_infrastructures(const Context& context) {
                Cell(fmt::format("{}", fmt::join(partitions, ", "))),
                Cell(each.disabled ? "(disabled) " + each.description : each.description)});
   }
-  return print_registered(context, "infrastructures", std::move(document), table);
+  return print_list(context, "infrastructures", std::move(document), table);
 }
 
 ExitCode list_fragments(const Context& context) {
@@ -84,7 +83,7 @@ ExitCode list_fragments(const Context& context) {
                         {"storage_class", text_or_null(each.storage_class)}});
     table.add({Cell(each.name, Style::Strong), Cell(stage), Cell(conditions_text(each)), Cell(each.description)});
   }
-  return print_registered(context, "fragments", std::move(document), table);
+  return print_list(context, "fragments", std::move(document), table);
 }
 
 ExitCode list_images(const Context& context) {
@@ -108,7 +107,7 @@ ExitCode list_images(const Context& context) {
   for (const tuner::Image& image : registry_here(context).images) add(image);
   for (const measure::ImageRecipe& recipe : image_recipes_here(context))
     if (const auto image = tuner::image_of(recipe)) add(*image);
-  return print_registered(context, "images", std::move(document), table);
+  return print_list(context, "images", std::move(document), table);
 }
 
 }  // namespace nocturne::cli

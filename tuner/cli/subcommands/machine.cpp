@@ -13,7 +13,6 @@
 #include "db/store.hpp"
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "space/file_contents.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
@@ -121,26 +120,19 @@ ExitCode measure_and_show(const MachineOptions& options, const Context& context,
 
 /// Keeps what a file says of a machine that is not here; replaces an earlier description of that name.
 ExitCode import_machine(const MachineOptions& options, Context& context) {
-  const auto text = space::read_file(options.file);
-  if (!text) return complain(context, ExitCode::Usage, fmt::format("{} cannot be read", options.file));
-  const auto record = tuner::read_described_machine(*text, options.file);
-  if (!record) {
-    *context.err << printable(tuner::to_text(record.error())) << '\n';
-    return ExitCode::Usage;
-  }
-  value_or_refuse(context, ExitCode::Usage, tuner::MachineFigures::from_json(record->figures, record->fields));
+  const auto record =
+      value_or_refuse(context, tuner::read_described_machine(text_or_refuse(context, options.file), options.file));
+  value_or_refuse(context, ExitCode::Usage, tuner::MachineFigures::from_json(record.figures, record.fields));
   value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
   auto store = open_database(context, db::Mode::ReadWrite);
-  store.save_machine_figures(*record);
-  return show_machine(context, store.machine_figures(record->key).value_or(*record));
+  store.save_machine_figures(record);
+  return show_machine(context, store.machine_figures(record.key).value_or(record));
 }
 
 void setup(CLI::App& subcommand, MachineOptions& options) {
   CLI::Option* action =
       add_value(subcommand, "action", options.action, "ACTION", "import: keeps what FILE says of another machine")
-          ->check([](const std::string& word) {
-            return word == kImport ? "" : fmt::format("no action is called '{}'; there is: import", word);
-          });
+          ->check([](const std::string& word) { return only_action(word, kImport); });
   CLI::Option* file = add_value(subcommand, "file", options.file, "FILE",
                                 "Peak figures of a machine that is not here ('nocturne schema machine-file')");
   action->needs(file);

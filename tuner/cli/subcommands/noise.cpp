@@ -16,7 +16,6 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
-#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -119,7 +118,7 @@ ExitCode run(const NoiseOptions& options, Context& context) {
   const auto time = value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.time), "--time: ");
   MeasurementContext measuring(context);
   const auto spec =
-      spec_or_refuse(context, tuner::load_campaign(options.file, measuring.facts(), &measuring.frameworks()));
+      value_or_refuse(context, tuner::load_campaign(options.file, measuring.facts(), &measuring.frameworks()));
   measuring.begin(context.database());
   tuner::remove_stray_runs(measuring.store(), context.runs_folder());
   const auto executor = measuring.make_executor(spec);

@@ -14,7 +14,6 @@
 
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
-#include "space/file_contents.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -66,16 +65,11 @@ struct RequestAnswer {
 };
 
 tuner::JobRequest requested(const RequestOptions& options, const Context& context, const tuner::Registry& registry) {
-  const auto text = space::read_file(options.file);
-  if (!text) refuse(context, ExitCode::Usage, fmt::format("the request {} cannot be read", options.file));
-  auto request = tuner::read_request(*text, options.file, options.strict, registry);
-  if (!request) {
-    *context.err << printable(tuner::to_text(request.error())) << '\n';
-    throw Refusal{ExitCode::Usage};
-  }
-  for (const tuner::Problem& warning : request->warnings)
+  const std::string text = text_or_refuse(context, options.file, "the request ");
+  auto request = value_or_refuse(context, tuner::read_request(text, options.file, options.strict, registry));
+  for (const tuner::Problem& warning : request.warnings)
     *context.err << "nocturne: warning: " << printable(tuner::to_text(warning)) << '\n';
-  return *std::move(request);
+  return request;
 }
 
 /// The chosen configuration as a profile. Throws Refusal where what trained it is gone.

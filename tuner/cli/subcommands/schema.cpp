@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "space/file_contents.hpp"
 #include "space/nearest.hpp"
 #include "tuner/campaign_file/space_file.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -66,9 +65,7 @@ ExitCode list_schemas(const Context& context) {
 }
 
 ExitCode check_document(const Context& context, const std::string& file) {
-  const auto text = space::read_file(file);
-  if (!text) return complain(context, ExitCode::Usage, fmt::format("{} cannot be read", file));
-  const auto document = nlohmann::json::parse(*text, nullptr, false);
+  const auto document = nlohmann::json::parse(text_or_refuse(context, file), nullptr, false);
   if (document.is_discarded()) return complain(context, ExitCode::Usage, fmt::format("{} is not JSON", file));
   const auto found = deviations(document);
   for (const std::string& each : found) *context.out << file << ": " << each << '\n';

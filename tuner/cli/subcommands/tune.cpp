@@ -27,7 +27,6 @@
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/configuration_words.hpp"
 #include "tuner/cli/choice/value_option.hpp"
-#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/live_report.hpp"
 #include "tuner/cli/measuring/machine_measuring.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
@@ -101,8 +100,8 @@ tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& con
       refuse_words(
           "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
           "--write-campaign belong to a command behind '--'");
-    return spec_or_refuse(context,
-                          tuner::load_campaign(options.file, facts, frameworks, settings_of(options, context)));
+    return value_or_refuse(context,
+                           tuner::load_campaign(options.file, facts, frameworks, settings_of(options, context)));
   }
   if (!options.set.empty()) refuse_words("--set goes with a campaign file");
   if (context.command.empty() || context.command.front().empty()) refuse_words("there is no command behind '--'");

@@ -12,8 +12,8 @@
 #include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign_file/slurm_section.hpp"
+#include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
-#include "tuner/cli/measuring/campaign_source.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
 #include "tuner/cli/measuring/signals.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -56,7 +56,7 @@ tuner::CampaignSpec parsed(const Context& context, const nlohmann::json& documen
                            const space::Facts& facts) {
   const std::string name = document["campaign"].get<std::string>() + ".json";
   const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  return spec_or_refuse(context, tuner::parse_campaign(text, name, folder, facts));
+  return value_or_refuse(context, tuner::parse_campaign(text, name, folder, facts));
 }
 
 /// Where the output looks like steps: how they would be timed. Empty: it does not.
