@@ -360,13 +360,7 @@ void Pair::record(Side side, const std::optional<Judgement>& verdict) {
     result_.runs[index] = live_[index]->record(verdict);
     return;
   }
-  // It never began.
-  space::Run& run = result_.runs[index];
-  const RunPlan& plan = plan_.sides[index].plan;
-  run.id = plan.id;
-  run.purpose = plan.purpose;
-  run.artifact = plan.artifact;
-  run.seed = static_cast<std::int64_t>(plan.request.seed);
+  space::Run& run = result_.runs[index] = not_run(plan_.sides[index].plan);
   if (verdict) run.outcome = verdict->outcome, run.reason = verdict->reason;
 }
 

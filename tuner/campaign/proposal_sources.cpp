@@ -7,7 +7,6 @@
 
 #include "tuner/campaign/fitting.hpp"
 #include "tuner/campaign/pacing.hpp"
-#include "tuner/campaign/single_changes.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -67,6 +66,18 @@ class EnqueuedSource final : public ProposalSource {
   const std::vector<space::Configuration>& enqueued_;
 };
 
+/// What history of this machine has seen needs no trial of its own. `is_seen(change, configuration)`.
+template <class Seen>
+void drop_known(std::vector<SingleChange>& changes, std::span<const search::History> history, const Seen& is_seen) {
+  std::erase_if(changes, [&](const SingleChange& change) {
+    return std::ranges::any_of(history, [&](const search::History& each) {
+      return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&](const space::Trial& trial) {
+               return is_seen(change, trial.configuration);
+             });
+    });
+  });
+}
+
 /// Each framework and container once, before a strategy that learns weighs them.
 class CoverageSource final : public ProposalSource {
  public:
@@ -75,15 +86,7 @@ class CoverageSource final : public ProposalSource {
     pace_.trials = spec_.budget.trials;
     if (!search::uses_history(spec_.strategy.name)) return;
     left_ = coverage_trials(spec_.space);
-    // What history of this machine has seen needs no trial of its own.
-    std::erase_if(left_, [&context](const CoverageTrial& coverage) {
-      return std::ranges::any_of(context.history, [&coverage](const search::History& each) {
-        return each.same_machine_and_workload &&
-               std::ranges::any_of(each.trials, [&coverage](const space::Trial& trial) {
-                 return is_part_of(coverage, trial.configuration);
-               });
-      });
-    });
+    drop_known(left_, context.history, is_part_of);
   }
 
   [[nodiscard]] bool needs_budget() const override { return true; }
@@ -93,7 +96,7 @@ class CoverageSource final : public ProposalSource {
     const PaceState state = state_.pace();
     if (const auto left = time_left(spec_.budget, state)) pace_.time = *left + state.spent;
     while (!left_.empty()) {
-      CoverageTrial coverage = std::move(left_.front());
+      SingleChange coverage = std::move(left_.front());
       left_.erase(left_.begin());
       if (state_.was_asked(coverage.configuration) || failed_in_preflight(coverage)) continue;
       const auto next = preparation_time(coverage.configuration) + state_.default_time();
@@ -123,7 +126,7 @@ class CoverageSource final : public ProposalSource {
     pace_.spent += before * state_.default_time();
   }
 
-  [[nodiscard]] bool failed_in_preflight(const CoverageTrial& coverage) const {
+  [[nodiscard]] bool failed_in_preflight(const SingleChange& coverage) const {
     return std::ranges::any_of(failed_stacks_, [&coverage](const db::PreflightRecord& record) {
       return is_part_of(coverage, record.configuration);
     });
@@ -137,7 +140,7 @@ class CoverageSource final : public ProposalSource {
   const SearchState& state_;
   const PreparationCosts* costs_;
   const std::vector<db::PreflightRecord>& failed_stacks_;
-  std::vector<CoverageTrial> left_;
+  std::vector<SingleChange> left_;
   CoveragePace pace_;
   std::int64_t taken_before_ = 0;  // in earlier sessions, and not counted yet
 };
@@ -151,13 +154,8 @@ class SingleChangeSource final : public ProposalSource {
     if (!spec_.worker.own.whole() || spec_.worker.own.empty()) return;
     if (!search::uses_history(spec_.strategy.name)) return;
     left_ = single_changes(spec_.space, spec_.worker.own);
-    // What history of this machine has seen needs no trial of its own.
-    std::erase_if(left_, [&context](const SingleChange& change) {
-      return std::ranges::any_of(context.history, [&change](const search::History& each) {
-        return each.same_machine_and_workload && std::ranges::any_of(each.trials, [&change](const space::Trial& trial) {
-                 return trial.configuration == change.configuration;
-               });
-      });
+    drop_known(left_, context.history, [](const SingleChange& change, const space::Configuration& configuration) {
+      return configuration == change.configuration;
     });
   }
 
@@ -230,30 +228,14 @@ std::vector<std::unique_ptr<ProposalSource>> make_sources(const SourceContext& c
   return sources;
 }
 
-std::vector<CoverageTrial> coverage_trials(const space::Space& space) {
-  std::vector<CoverageTrial> trials;
-  const space::Configuration& base = space.default_configuration();
+std::vector<SingleChange> coverage_trials(const space::Space& space) {
+  std::vector<SingleChange> trials;
   for (const space::Parameter& parameter : space.parameters()) {
     if (parameter.stage != space::Stage::Environment || parameter.is_real()) continue;
-    const space::Value* const usual = base.find(parameter.name);
-    for (std::uint64_t i = 0; i < std::min(parameter.size(), kMostFittingValues); ++i) {
-      const space::Value value = parameter.value(i);
-      if (usual != nullptr && *usual == value) continue;
-      space::Configuration changed = base;
-      changed.set(parameter.name, value);
-      auto configuration = fitted(space, space.normalise(changed), {parameter.name});
-      if (!configuration) continue;
-      CoverageTrial coverage{parameter.name, value, *std::move(configuration)};
-      if (is_part_of(coverage, coverage.configuration))
-        trials.push_back(std::move(coverage));  // else inactive beside the default
-    }
+    for (std::uint64_t i = 0; i < std::min(parameter.size(), kMostFittingValues); ++i)
+      if (auto change = single_change(space, parameter.name, parameter.value(i))) trials.push_back(*std::move(change));
   }
   return trials;
-}
-
-bool is_part_of(const CoverageTrial& coverage, const space::Configuration& configuration) {
-  const space::Value* const value = configuration.find(coverage.parameter);
-  return value != nullptr && *value == coverage.value;
 }
 
 bool fits(const CoveragePace& pace, std::chrono::nanoseconds next) {

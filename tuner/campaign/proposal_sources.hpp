@@ -17,6 +17,7 @@
 #include "space/space.hpp"
 #include "tuner/campaign/preparation.hpp"
 #include "tuner/campaign/search_state.hpp"
+#include "tuner/campaign/single_changes.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
@@ -70,19 +71,8 @@ inline constexpr double kCoverageShare = 0.2;
 /// The name under which they are asked for.
 inline constexpr const char* kCoverageAsk = "coverage trial";
 
-struct CoverageTrial {
-  std::string parameter;
-  space::Value value;
-  space::Configuration configuration;  ///< valid
-};
-
-/// Whether the configuration has this value.
-[[nodiscard]] bool is_part_of(const CoverageTrial& look, const space::Configuration& configuration);
-
-/// One for each value, other than the default's, of each environment parameter that is active in some configuration
-/// next to the default; in the order of parameters and values. Values no neighbour of the default can have are left
-/// out.
-[[nodiscard]] std::vector<CoverageTrial> coverage_trials(const space::Space& space);
+/// One for each value of each environment parameter to which there is a change; in the order of parameters and values.
+[[nodiscard]] std::vector<SingleChange> coverage_trials(const space::Space& space);
 
 /// What coverage trials have taken and what the campaign may take. Empty: not limited in that way.
 struct CoveragePace {

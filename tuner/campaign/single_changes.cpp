@@ -38,22 +38,30 @@ std::vector<space::Value> values_of(const space::Parameter& parameter) {
 
 std::vector<SingleChange> changes_of(const space::Space& space, const space::Parameter& parameter) {
   std::vector<SingleChange> changes;
-  const space::Configuration& base = space.default_configuration();
-  const space::Value* const usual = base.find(parameter.name);
-  for (const space::Value& value : values_of(parameter)) {
-    if (usual != nullptr && *usual == value) continue;
-    space::Configuration changed = base;
-    changed.set(parameter.name, value);
-    auto configuration = fitted(space, space.normalise(changed), {parameter.name});
-    if (!configuration) continue;
-    const space::Value* const now = configuration->find(parameter.name);
-    if (now == nullptr || *now != value) continue;  // inactive beside the default
-    changes.push_back({parameter.name, value, *std::move(configuration)});
-  }
+  for (const space::Value& value : values_of(parameter))
+    if (auto change = single_change(space, parameter.name, value)) changes.push_back(*std::move(change));
   return changes;
 }
 
 }  // namespace
+
+std::optional<SingleChange> single_change(const space::Space& space, const std::string& parameter,
+                                          const space::Value& value) {
+  space::Configuration changed = space.default_configuration();
+  const space::Value* const usual = changed.find(parameter);
+  if (usual != nullptr && *usual == value) return std::nullopt;
+  changed.set(parameter, value);
+  auto configuration = fitted(space, space.normalise(changed), {parameter});
+  if (!configuration) return std::nullopt;
+  SingleChange change{parameter, value, *std::move(configuration)};
+  if (!is_part_of(change, change.configuration)) return std::nullopt;  // inactive beside the default
+  return change;
+}
+
+bool is_part_of(const SingleChange& change, const space::Configuration& configuration) {
+  const space::Value* const value = configuration.find(change.parameter);
+  return value != nullptr && *value == change.value;
+}
 
 std::vector<SingleChange> single_changes(const space::Space& space, const measure::CommandTemplate& command) {
   const std::vector<std::string> named = names_in(command);

@@ -28,10 +28,17 @@ struct SingleChange {
   space::Configuration configuration;  ///< valid
 };
 
-/// The default with one other value each, as near to it as the constraints allow; values that no neighbour of the
-/// default can have are left out. Levers come first, then what the command itself names, then its surroundings; of each
-/// of these three every parameter's first value, then the second ones. Of a range with more than four values its
-/// middle and its ends.
+/// The default with that value, as near to it as the constraints allow. Empty: it is the default's own, or one that no
+/// neighbour of the default can have.
+[[nodiscard]] std::optional<SingleChange> single_change(const space::Space& space, const std::string& parameter,
+                                                        const space::Value& value);
+
+/// Whether the configuration has its value.
+[[nodiscard]] bool is_part_of(const SingleChange& change, const space::Configuration& configuration);
+
+/// The default with one other value each, where there is such a change. Levers come first, then what the command itself
+/// names, then its surroundings; of each of these three every parameter's first value, then the second ones. Of a range
+/// with more than four values its middle and its ends.
 [[nodiscard]] std::vector<SingleChange> single_changes(const space::Space& space,
                                                        const measure::CommandTemplate& command);
 

@@ -152,10 +152,7 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   if (names_frameworks && facts.find(kFrameworksFact) == nullptr) add_frameworks(facts, frameworks);
   add_containers(facts, document.value);
   Checks checks(document);
-  for (SchemaFinding& finding : check_against_schema(parsed_schema(), document.value)) {
-    checks.add(finding.pointer, std::move(finding.found), std::move(finding.allowed), std::move(finding.nearest),
-               finding.at);
-  }
+  check_against_schema(parsed_schema(), checks);
   if (!document.value.is_object()) return std::unexpected(checks.take());
 
   const auto [workload, objective, strategy, budget, run, worker, verify, environments] =

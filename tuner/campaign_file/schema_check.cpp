@@ -164,4 +164,9 @@ std::vector<SchemaFinding> check_against_schema(const Json& schema, const Json& 
   return findings;
 }
 
+void check_against_schema(const Json& schema, Checks& checks) {
+  for (SchemaFinding& each : check_against_schema(schema, checks.root()))
+    checks.add(each.pointer, std::move(each.found), std::move(each.allowed), std::move(each.nearest), each.at);
+}
+
 }  // namespace nocturne::tuner

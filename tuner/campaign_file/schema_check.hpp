@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tuner/campaign_file/checks.hpp"
 #include "tuner/campaign_file/document_positions.hpp"
 
 namespace nocturne::tuner {
@@ -29,5 +30,7 @@ struct SchemaFinding {
 /// All findings; empty: the document is valid. Throws std::runtime_error where `schema` is not a schema.
 [[nodiscard]] std::vector<SchemaFinding> check_against_schema(const nlohmann::json& schema,
                                                               const nlohmann::json& document);
+/// Adds them all.
+void check_against_schema(const nlohmann::json& schema, Checks& checks);
 
 }  // namespace nocturne::tuner

@@ -70,10 +70,7 @@ Json stored_document(Json document, const std::string& name, const search::Value
 Result complete(Document document, const space::Facts& facts) {
   if (document.value.is_object()) complete_stages(document.value);
   Checks checks(document);
-  for (SchemaFinding& finding : check_against_schema(schema_of_space_files(), document.value)) {
-    checks.add(finding.pointer, std::move(finding.found), std::move(finding.allowed), std::move(finding.nearest),
-               finding.at);
-  }
+  check_against_schema(schema_of_space_files(), checks);
   if (!document.value.is_object()) return std::unexpected(checks.take());
   StrategyChoice strategy = read_strategy(checks);
   // Its names are the user's own.

@@ -18,17 +18,11 @@ using Made = std::expected<std::vector<std::string>, MakingFailure>;
 
 Made make_environment(Profile& profile, const measure::EnvironmentRecipe& recipe, const MakingPlaces& places,
                       const std::stop_token& stop) {
-  std::string reason;
-  measure::EnvironmentStore* store = places.frameworks.store(reason);
-  if (store == nullptr) return std::unexpected(MakingFailure{.reason = reason});
   measure::InstallOptions options = places.frameworks.install_options();
   options.progress = places.progress;
   options.lock = profile.training.packages;
-  auto made = store->obtain(recipe, places.frameworks.pythons(), options, stop);
-  if (!made) {
-    return std::unexpected(
-        MakingFailure{std::move(made.error().reason), std::move(made.error().log_tail), made.error().interrupted});
-  }
+  auto made = obtain_environment(places.frameworks, recipe, places.frameworks.pythons(), options, stop);
+  if (!made) return std::unexpected(std::move(made.error()));
   std::vector<std::string> differences;
   if (!measure::same_versions(made->lock, profile.training.packages)) {
     differences.push_back(
@@ -41,7 +35,7 @@ Made make_environment(Profile& profile, const measure::EnvironmentRecipe& recipe
 Made make_build(Profile& profile, const tuner::WorkerRecipe& worker, const std::filesystem::path& library,
                 const MakingPlaces& places, const std::stop_token& stop) {
   const auto flags = measure::build_flags(profile.configuration);
-  if (!flags) return std::unexpected(MakingFailure{.reason = flags.error()});
+  if (!flags) return cannot_make(flags.error());
   if (places.progress) places.progress(fmt::format("{}: {}", worker.name, measure::to_text(*flags)));
   try {
     measure::ArtifactStore builds(places.builds_folder);
@@ -62,19 +56,33 @@ Made make_build(Profile& profile, const tuner::WorkerRecipe& worker, const std::
     profile.training.artifact = built->key;
     return differences;
   } catch (const std::filesystem::filesystem_error& error) {
-    return std::unexpected(MakingFailure{.reason = error.what()});
+    return cannot_make(error.what());
   }
 }
 
 Made take_shipped(Profile& profile, const tuner::WorkerRecipe& worker) {
   const std::filesystem::path program = tuner::find_shipped(worker);
-  if (program.empty()) return std::unexpected(MakingFailure{.reason = tuner::worker_obstacle(worker)});
+  if (program.empty()) return cannot_make(tuner::worker_obstacle(worker));
   profile.training.program = program;
   return std::vector{fmt::format("{} is this machine's; whether it is the one that was measured is not known",
                                  program.filename().string())};
 }
 
 }  // namespace
+
+std::expected<measure::Environment, MakingFailure> obtain_environment(const tuner::Frameworks& frameworks,
+                                                                      const measure::EnvironmentRecipe& recipe,
+                                                                      const measure::PythonPlaces& pythons,
+                                                                      const measure::InstallOptions& options,
+                                                                      const std::stop_token& stop) {
+  std::string reason;
+  measure::EnvironmentStore* store = frameworks.store(reason);
+  if (store == nullptr) return cannot_make(reason);
+  auto obtained = store->obtain(recipe, pythons, options, stop);
+  if (obtained) return *std::move(obtained);
+  measure::EnvironmentFailure& failure = obtained.error();
+  return std::unexpected(MakingFailure{std::move(failure.reason), std::move(failure.log_tail), failure.interrupted});
+}
 
 void use_environment(Profile& profile, const measure::Environment& environment,
                      const measure::EnvironmentRecipe& recipe, const std::filesystem::path& worker_folder) {
@@ -110,18 +118,11 @@ Made make_missing(Profile& profile, const MakingPlaces& places, const std::stop_
   }
   if (recipe->kind == measure::RecipeKind::Python) return make_environment(profile, *recipe, places, stop);
   const tuner::WorkerRecipe* worker = tuner::find_worker(recipe->worker);
-  if (worker == nullptr)
-    return std::unexpected(MakingFailure{.reason = fmt::format("no worker of ours is called '{}'", recipe->worker)});
-  std::string reason;
-  measure::EnvironmentStore* store = places.frameworks.store(reason);
-  if (store == nullptr) return std::unexpected(MakingFailure{.reason = reason});
+  if (worker == nullptr) return cannot_make(fmt::format("no worker of ours is called '{}'", recipe->worker));
   measure::InstallOptions options = places.frameworks.install_options();
   options.progress = places.progress;
-  auto library = store->obtain(*recipe, places.frameworks.pythons(), options, stop);
-  if (!library) {
-    return std::unexpected(MakingFailure{std::move(library.error().reason), std::move(library.error().log_tail),
-                                         library.error().interrupted});
-  }
+  const auto library = obtain_environment(places.frameworks, *recipe, places.frameworks.pythons(), options, stop);
+  if (!library) return std::unexpected(library.error());
   return make_build(profile, *worker, library->folder, places, stop);
 }
 

@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tuner/deploy/profile.hpp"
@@ -29,6 +30,15 @@ struct MakingFailure {
   std::string log_tail{};
   bool interrupted = false;
 };
+
+[[nodiscard]] inline std::unexpected<MakingFailure> cannot_make(std::string reason) {
+  return std::unexpected(MakingFailure{.reason = std::move(reason)});
+}
+
+/// A recipe's environment or library, found or installed.
+[[nodiscard]] std::expected<measure::Environment, MakingFailure> obtain_environment(
+    const tuner::Frameworks& frameworks, const measure::EnvironmentRecipe& recipe, const measure::PythonPlaces& pythons,
+    const measure::InstallOptions& options, const std::stop_token& stop);
 
 /// "the environment pytorch-2.15", "the build of onednn"; empty: all is there, or the profile does not say how it was
 /// made.

@@ -21,10 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::unexpected<MakingFailure> cannot_open(std::string reason) {
-  return std::unexpected(MakingFailure{.reason = std::move(reason)});
-}
-
 std::string text_of(const json& object, const char* key) {
   const json value = object.is_object() ? object.value(key, json()) : json();
   return value.is_string() ? value.get<std::string>() : std::string();
@@ -52,7 +48,7 @@ class Opening {
   std::expected<void, MakingFailure> take_build(const json& build);
   std::expected<void, MakingFailure> take_profile();
   [[nodiscard]] std::unexpected<MakingFailure> no_bundle(std::string_view what) const {
-    return cannot_open(fmt::format("{} is no bundle that this nocturne reads: {}", file_.string(), what));
+    return cannot_make(fmt::format("{} is no bundle that this nocturne reads: {}", file_.string(), what));
   }
 
   const fs::path& file_;
@@ -72,13 +68,13 @@ std::expected<measure::EnvironmentRecipe, MakingFailure> Opening::recipe_of(cons
   if (here == nullptr) {
     const fs::path own = places_.recipes_folder / (name + ".json");
     if (places_.recipes_folder.empty())
-      return cannot_open("there is no folder for recipes of your own: HOME is not set");
+      return cannot_make("there is no folder for recipes of your own: HOME is not set");
     if (auto written = space::write_file(own, packed->document.dump(2) + "\n"); !written)
-      return cannot_open(written.error());
+      return cannot_make(written.error());
     return std::move(*packed);
   }
   if (measure::installed_part(*here) != measure::installed_part(*packed)) {
-    return cannot_open(
+    return cannot_make(
         fmt::format("the bundle's recipe {} is another one than {}: rename yours, or pack the bundle again", name,
                     here->file.string()));
   }
@@ -91,13 +87,13 @@ std::expected<measure::PythonPlaces, MakingFailure> Opening::python_of(const mea
   const std::string abi = text_of(entry, "abi");
   if (recipe.build) {
     if (processor_of(abi) != processor_of(measure::build_abi(recipe)))
-      return cannot_open(recipe.name + " was built for another kind of processor than this one");
+      return cannot_make(recipe.name + " was built for another kind of processor than this one");
     return measure::PythonPlaces{};
   }
   for (const measure::PythonInterpreter& python : measure::find_pythons(places_.frameworks.pythons()))
     if (python.abi == abi)
       return measure::PythonPlaces{.named = {python.program}, .folders = {}, .version_folders = {}};
-  return cannot_open(
+  return cannot_make(
       fmt::format("the packages of {} are for Python {} ({}), which this machine does not have: install "
                   "it, or name it in NOCTURNE_PYTHONS",
                   recipe.name, text_of(entry, "python"), abi));
@@ -117,14 +113,8 @@ std::expected<void, MakingFailure> Opening::install(const json& entry) {
   std::error_code error;
   if (options.lock.empty() || !fs::is_directory(options.wheels, error))
     return no_bundle(fmt::format("it holds no packages of {}", name));
-  std::string reason;
-  measure::EnvironmentStore* store = places_.frameworks.store(reason);
-  if (store == nullptr) return cannot_open(reason);
-  auto made = store->obtain(*recipe, *python, options, stop_);
-  if (!made) {
-    return std::unexpected(
-        MakingFailure{std::move(made.error().reason), std::move(made.error().log_tail), made.error().interrupted});
-  }
+  auto made = obtain_environment(places_.frameworks, *recipe, *python, options, stop_);
+  if (!made) return std::unexpected(std::move(made.error()));
   if (!made->installed_now && !measure::same_versions(made->lock, options.lock)) {
     bundle_.warnings.push_back(
         fmt::format("{0} is installed already, with other packages: '{1}' "
@@ -179,7 +169,7 @@ std::expected<void, MakingFailure> Opening::take_profile() {
   }
   bundle_.profile = places_.profiles_folder / (file_stem(profile->campaign) + ".json");
   if (auto written = space::write_file(bundle_.profile, export_json(*profile)); !written)
-    return cannot_open(written.error());
+    return cannot_make(written.error());
   return {};
 }
 
@@ -210,7 +200,7 @@ std::expected<Bundle, MakingFailure> open_bundle(const fs::path& file, const Bun
   try {
     return Opening(file, places, stop).run();
   } catch (const fs::filesystem_error& error) {  // a full disk
-    return cannot_open(error.what());
+    return cannot_make(error.what());
   }
 }
 

@@ -23,10 +23,6 @@ using nlohmann::json;
 constexpr std::chrono::seconds kPatienceForLdd{30};
 constexpr std::size_t kIdDigits = 12;  // of the id, in a file's name
 
-std::unexpected<MakingFailure> cannot_pack(std::string reason) {
-  return std::unexpected(MakingFailure{.reason = std::move(reason)});
-}
-
 /// One pack_bundle().
 class Packing {
  public:
@@ -41,7 +37,7 @@ class Packing {
  private:
   [[nodiscard]] std::expected<void, MakingFailure> write(const std::string& part, const json& document) const {
     if (auto done = space::write_file(folder_.content() / part, document.dump(2) + "\n"); !done)
-      return cannot_pack(done.error());
+      return cannot_make(done.error());
     return {};
   }
 
@@ -56,15 +52,15 @@ class Packing {
 std::expected<void, MakingFailure> Packing::add_environment(const std::string& name) {
   if (std::ranges::find(bundle_.environments, name) != bundle_.environments.end()) return {};
   const measure::EnvironmentRecipe* recipe = places_.frameworks.recipe(name);
-  if (recipe == nullptr) return cannot_pack(fmt::format("no recipe is called '{}'", name));
+  if (recipe == nullptr) return cannot_make(fmt::format("no recipe is called '{}'", name));
   if (!recipe->is_installed())
-    return cannot_pack(fmt::format("{} is not installed but kept elsewhere: it cannot be packed", name));
+    return cannot_make(fmt::format("{} is not installed but kept elsewhere: it cannot be packed", name));
   const auto environment = places_.frameworks.installed(name);
   if (!environment)
-    return cannot_pack(
+    return cannot_make(
         fmt::format("{} is not installed: '{}' does that", name, tuner::command_text({"env", "install", name})));
   if (std::string reason = measure::bound_to_machine(*environment, *recipe); !reason.empty())
-    return cannot_pack(std::move(reason));
+    return cannot_make(std::move(reason));
   measure::InstallOptions options = places_.frameworks.install_options();
   options.progress = places_.progress;
   if (auto failed = measure::collect_packages(*environment, *recipe, options, folder_.content() / "packages" / name,
@@ -73,7 +69,7 @@ std::expected<void, MakingFailure> Packing::add_environment(const std::string& n
   }
   std::vector<std::string> lock = environment->lock;
   if (recipe->source == "pip" && !measure::add_hashes_of(folder_.content() / "packages" / name, lock))
-    return cannot_pack(fmt::format("the packages of {} cannot be read again", name));
+    return cannot_make(fmt::format("the packages of {} cannot be read again", name));
   bundle_.environments.push_back(name);
   environments_.push_back({{"recipe", name},
                            {"key", environment->key},
@@ -90,7 +86,7 @@ std::expected<void, MakingFailure> Packing::add_build(const Profile& profile) {
   fs::copy(build, inside, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   const auto said = measure::ask_tool({"ldd", profile.training.program.string()}, kPatienceForLdd);
   if (!said)
-    return cannot_pack(
+    return cannot_make(
         fmt::format("ldd does not say what {} needs: {}", profile.training.program.string(), said.error()));
   fs::create_directories(inside / "libraries");
   for (const fs::path& library : own_libraries(*said))
@@ -145,7 +141,7 @@ std::expected<Bundle, MakingFailure> pack_bundle(const std::vector<std::string>&
                                                  const std::optional<Profile>& profile, const fs::path& output,
                                                  const BundlePlaces& places, const std::stop_token& stop) {
   if (profile && has_own_command(*profile))
-    return cannot_pack("the profile is of a command of your own: what it needs is not known here");
+    return cannot_make("the profile is of a command of your own: what it needs is not known here");
   try {
     Packing packing(places, stop);
     std::vector<std::string> names = recipes;
@@ -159,7 +155,7 @@ std::expected<Bundle, MakingFailure> pack_bundle(const std::vector<std::string>&
     }
     return packing.finish(output, profile ? file_stem(profile->campaign) : names.front());
   } catch (const fs::filesystem_error& error) {  // a full disk
-    return cannot_pack(error.what());
+    return cannot_make(error.what());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <system_error>
 
@@ -34,21 +35,16 @@ class Reader {
 
   [[nodiscard]] Reader inside(const std::string& key) const {
     static const json kNothing = json::object();
-    const json* value = find(key, "an object");
+    const json* value = find(key, "an object", is_anything);
     return {value != nullptr ? *value : kNothing, pointer_ + "/" + key, error_};
   }
   [[nodiscard]] bool has(const std::string& key) const { return document_.is_object() && document_.contains(key); }
 
   [[nodiscard]] std::string text(const std::string& key) const {
-    const json* value = find(key, "a text");
-    if (value == nullptr) return "";
-    if (!value->is_string()) {
-      fail(key, "a text");
-      return "";
-    }
-    auto result = value->get<std::string>();
+    const json* value = find(key, "a text", &json::is_string);
+    auto result = value != nullptr ? value->get<std::string>() : std::string();
     // Words, variables and paths end at a NUL for the system: what is checked must be what is executed.
-    if (result.find('\0') != std::string::npos) fail(key, "a text without a NUL");
+    if (result.contains('\0')) fail(key, "a text without a NUL");
     return result;
   }
   [[nodiscard]] std::filesystem::path path(const std::string& key) const {
@@ -57,79 +53,39 @@ class Reader {
     return result;
   }
   [[nodiscard]] double number(const std::string& key) const {
-    const json* value = find(key, "a number");
-    if (value == nullptr || !value->is_number() || !std::isfinite(value->get<double>())) {
-      fail(key, "a number");
-      return 0;
-    }
-    return value->get<double>();
+    const auto fits = [](const json& value) { return value.is_number() && std::isfinite(value.get<double>()); };
+    const json* value = find(key, "a number", fits);
+    return value != nullptr ? value->get<double>() : 0;
   }
   [[nodiscard]] std::int64_t integer(const std::string& key) const {
-    const json* value = find(key, "a whole number of at least 0");
-    if (value == nullptr || !value->is_number_integer() || value->get<std::int64_t>() < 0) {
-      fail(key, "a whole number of at least 0");
-      return 0;
-    }
-    return value->get<std::int64_t>();
+    const auto fits = [](const json& value) { return value.is_number_integer() && value.get<std::int64_t>() >= 0; };
+    const json* value = find(key, "a whole number of at least 0", fits);
+    return value != nullptr ? value->get<std::int64_t>() : 0;
   }
   [[nodiscard]] bool boolean(const std::string& key) const {
-    const json* value = find(key, "true or false");
-    if (value == nullptr || !value->is_boolean()) {
-      fail(key, "true or false");
-      return false;
-    }
-    return value->get<bool>();
+    const json* value = find(key, "true or false", &json::is_boolean);
+    return value != nullptr && value->get<bool>();
   }
   [[nodiscard]] std::vector<std::string> texts(const std::string& key) const {
-    std::vector<std::string> result;
-    const json* value = find(key, "a list of texts");
-    if (value == nullptr || !value->is_array()) {
-      fail(key, "a list of texts");
-      return result;
-    }
-    for (const json& each : *value) {
-      if (!each.is_string() || each.get<std::string>().find('\0') != std::string::npos) {
-        fail(key, "a list of texts");
-        return result;
-      }
-      result.push_back(each.get<std::string>());
-    }
-    return result;
+    const auto fits = [](const json& value) { return value.is_array() && std::ranges::all_of(value, is_whole_text); };
+    const json* value = find(key, "a list of texts", fits);
+    return value != nullptr ? value->get<std::vector<std::string>>() : std::vector<std::string>();
   }
   [[nodiscard]] std::map<std::string, std::string> map_of_texts(const std::string& key) const {
-    std::map<std::string, std::string> result;
-    const json* value = find(key, "an object of texts");
-    if (value == nullptr || !value->is_object()) {
-      fail(key, "an object of texts");
-      return result;
-    }
-    for (const auto& [name, each] : value->items()) {
-      if (!each.is_string() || each.get<std::string>().find('\0') != std::string::npos) {
-        fail(key, "an object of texts");
-        return result;
-      }
-      result[name] = each.get<std::string>();
-    }
-    return result;
+    const auto fits = [](const json& value) { return value.is_object() && std::ranges::all_of(value, is_whole_text); };
+    const json* value = find(key, "an object of texts", fits);
+    return value != nullptr ? value->get<std::map<std::string, std::string>>() : std::map<std::string, std::string>();
   }
   [[nodiscard]] std::vector<int> cpus(const std::string& key) const {
-    std::vector<int> result;
-    const json* value = find(key, "a list of CPU numbers");
-    if (value == nullptr || !value->is_array()) {
-      fail(key, "a list of CPU numbers");
-      return result;
-    }
-    for (const json& each : *value) {
-      if (!each.is_number_integer() || each.get<std::int64_t>() < 0 || each.get<std::int64_t>() > 65535) {
-        fail(key, "a list of CPU numbers");
-        return result;
-      }
-      result.push_back(each.get<int>());
-    }
-    return result;
+    const auto is_cpu = [](const json& each) {
+      return each.is_number_integer() && each.get<std::int64_t>() >= 0 && each.get<std::int64_t>() <= 65535;
+    };
+    const json* value = find(key, "a list of CPU numbers",
+                             [&](const json& list) { return list.is_array() && std::ranges::all_of(list, is_cpu); });
+    return value != nullptr ? value->get<std::vector<int>>() : std::vector<int>();
   }
   [[nodiscard]] space::Configuration configuration(const std::string& key) const {
-    const json* value = find(key, "an object");
+    const json* value = find(key, "an object", is_anything);
     if (value == nullptr) return {};
     auto result = space::Configuration::from_json(*value);
     if (!result) {
@@ -140,12 +96,8 @@ class Reader {
   }
   [[nodiscard]] std::vector<measure::ContainerMount> mounts(const std::string& key) const {
     std::vector<measure::ContainerMount> result;
-    const json* value = find(key, "a list of mounts");
+    const json* value = find(key, "a list of mounts", &json::is_array);
     for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
-      if (!value->is_array()) {
-        fail(key, "a list of mounts");
-        break;
-      }
       const Reader mount((*value)[i], fmt::format("{}/{}/{}", pointer_, key, i), error_);
       result.push_back({.path = mount.path("path"), .writable = mount.boolean("writable")});
     }
@@ -156,12 +108,22 @@ class Reader {
   }
 
  private:
-  const json* find(const std::string& key, std::string_view expected) const {
+  static bool is_anything(const json& /*value*/) { return true; }
+  static bool is_whole_text(const json& value) {
+    return value.is_string() && !value.get_ref<const std::string&>().contains('\0');
+  }
+
+  /// Null: it is missing, or does not fit, and that was said.
+  template <typename Fits>
+  const json* find(const std::string& key, std::string_view expected, const Fits& fits) const {
     if (!has(key)) {
       fail(key, fmt::format("{}, found nothing", expected));
       return nullptr;
     }
-    return &document_.at(key);
+    const json& value = document_.at(key);
+    if (std::invoke(fits, value)) return &value;
+    fail(key, expected);
+    return nullptr;
   }
 
   const json& document_;

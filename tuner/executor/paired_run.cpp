@@ -5,13 +5,13 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "measure/comparison/comparison.hpp"
+#include "measure/comparison/noise.hpp"
 #include "measure/comparison/pair.hpp"
 #include "space/objective.hpp"
 #include "tuner/executor/measured_pair.hpp"
@@ -231,14 +231,11 @@ void set_step(double seconds, double epochs, space::Trial& trial) {
 }
 
 void judge_by_ratios(std::span<const double> log_ratios, double reference_step, double epochs, space::Trial& trial) {
-  const auto count = static_cast<double>(log_ratios.size());
-  const double mean = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
-  set_step(reference_step * std::exp(-mean), epochs, trial);
-  if (log_ratios.size() < 2) return;
+  if (log_ratios.size() < 2) return set_step(reference_step * std::exp(-log_ratios.front()), epochs, trial);
+  const measure::Noise noise = measure::noise_of(log_ratios);
+  set_step(reference_step * std::exp(-noise.bias), epochs, trial);
   // What processes alone differ by is not what their ratios differ by.
-  double squares = 0;
-  for (const double ratio : log_ratios) squares += (ratio - mean) * (ratio - mean);
-  trial.estimate->standard_error = trial.estimate->value * std::sqrt(squares / (count - 1) / count);
+  trial.estimate->standard_error = trial.estimate->value * noise.sd / std::sqrt(noise.pairs);
 }
 
 }  // namespace nocturne::tuner

@@ -22,8 +22,7 @@ Json schema_of(const std::string& kind) {
 
 std::vector<Problem> problems_by_schema(const Document& document, const std::string& kind) {
   Checks checks(document);
-  for (const SchemaFinding& finding : check_against_schema(schema_of(kind), document.value))
-    checks.add(finding.pointer, finding.found, finding.allowed, finding.nearest, finding.at);
+  check_against_schema(schema_of(kind), checks);
   return checks.take();
 }
 

@@ -58,15 +58,7 @@ Answer with_best(const db::Store& store, Answer answer, const db::StoredTrial& t
   answer.verdict.reset();
   if (!answer.baseline) return answer;
   answer.changes = changes_between(answer.baseline->trial.configuration, trial.trial.configuration);
-  for (db::StoredComparison& comparison : store.comparisons(answer.campaign.id)) {
-    if (comparison.record.role != kVerifyRole || comparison.record.candidate != trial.trial.configuration ||
-        comparison.record.baseline != answer.baseline->trial.configuration) {
-      continue;
-    }
-    for (const db::VerdictRecord& verdict : comparison.verdicts)
-      if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
-    answer.comparison = std::move(comparison);
-  }
+  take_comparison(store.comparisons(answer.campaign.id), answer);
   return answer;
 }
 

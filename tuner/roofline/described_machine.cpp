@@ -60,8 +60,7 @@ std::expected<db::MachineFiguresRecord, std::vector<Problem>> read_described_mac
   auto document = read_document(text, file);
   if (!document) return std::unexpected(std::move(document.error()));
   Checks checks(*document);
-  for (const SchemaFinding& finding : check_against_schema(schema, document->value))
-    checks.add(finding.pointer, finding.found, finding.allowed, finding.nearest, finding.at);
+  check_against_schema(schema, checks);
   if (!checks.empty()) return std::unexpected(checks.take());
   const json& described = document->value;
   const std::string name = described.at("machine");

@@ -225,6 +225,21 @@ bool Answer::verified_faster() const {
   return verdict && verdict->verdict == "faster";
 }
 
+void take_comparison(std::vector<db::StoredComparison> comparisons, Answer& answer) {
+  answer.comparison.reset();
+  answer.verdict.reset();
+  for (db::StoredComparison& comparison : comparisons) {
+    if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||
+        comparison.record.baseline != answer.baseline->trial.configuration) {
+      continue;
+    }
+    answer.verdict.reset();
+    for (const db::VerdictRecord& verdict : comparison.verdicts)
+      if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
+    answer.comparison = std::move(comparison);
+  }
+}
+
 Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, std::optional<double> epochs) {
   Answer answer;
   answer.campaign = campaign;
@@ -247,16 +262,7 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
   }
   answer.target = target_of(store, answer, sections);
   answer.changes = changes_between(answer.baseline->trial.configuration, answer.best->trial.configuration);
-  for (db::StoredComparison& comparison : comparisons) {
-    if (comparison.record.role != kVerifyRole || comparison.record.candidate != answer.best->trial.configuration ||
-        comparison.record.baseline != answer.baseline->trial.configuration) {
-      continue;
-    }
-    answer.verdict.reset();
-    for (const db::VerdictRecord& verdict : comparison.verdicts)
-      if (verdict.horizon_epochs == answer.objective.primary) answer.verdict = verdict;
-    answer.comparison = std::move(comparison);
-  }
+  take_comparison(std::move(comparisons), answer);
   if (answer.comparison && !answer.verdict)  // a horizon that the campaign does not name: the pairs know it, too
     answer.verdict = verdict_for(store, answer);
   answer.nodes = nodes_of(store, answer);

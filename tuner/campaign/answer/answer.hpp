@@ -90,6 +90,10 @@ struct Answer {
 [[nodiscard]] Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign,
                                std::optional<double> epochs = {});
 
+/// Which of the campaign's comparisons is that of the answer's best with its default, and its verdict at the primary
+/// horizon. REQUIRES: it has both.
+void take_comparison(std::vector<db::StoredComparison> comparisons, Answer& answer);
+
 /// What learning curves and the trial's own times say of a training to the target. Empty: another objective, or nothing
 /// is known of the target or of the trial's times.
 [[nodiscard]] std::optional<TargetAnswer::Side> expected_training(const db::Store& store,

@@ -42,7 +42,16 @@ struct EnvironmentCheck {
   std::optional<space::Run> run;
 };
 
-/// A campaign of one configuration; nothing is installed for it.
+/// A campaign for which nothing is installed.
+std::string campaign_text(const nlohmann::json& parameters, const nlohmann::json& run) {
+  const nlohmann::json document = {{"campaign", "env-check"},
+                                   {"space", {{"parameters", parameters}}},
+                                   {"environments", {{"install", false}}},
+                                   {"run", run}};
+  return document.dump();
+}
+
+/// One configuration.
 std::string check_campaign(const measure::EnvironmentRecipe& recipe) {
   nlohmann::json parameters = nlohmann::json::array();
   parameters.push_back(
@@ -52,11 +61,7 @@ std::string check_campaign(const measure::EnvironmentRecipe& recipe) {
     const nlohmann::json usual = nlohmann::json::array({recipe.graph_compilers.front()});
     parameters.push_back({{"name", "graph_compiler"}, {"stage", "compile"}, {"values", usual}});
   }
-  const nlohmann::json document = {{"campaign", "env-check"},
-                                   {"space", {{"parameters", parameters}}},
-                                   {"environments", {{"install", false}}},
-                                   {"run", {{"steps", kCheckSteps}, {"deadline", "5min"}}}};
-  return document.dump();
+  return campaign_text(parameters, {{"steps", kCheckSteps}, {"deadline", "5min"}});
 }
 
 std::string import_error(const measure::Environment& environment, const measure::EnvironmentRecipe& recipe,
@@ -136,11 +141,7 @@ std::string thorough_campaign(const std::vector<std::string>& frameworks) {
                         {"stage", "run"},
                         {"range", nlohmann::json::array({1, "machine.cores"})},
                         {"default", "machine.cores"}});
-  const nlohmann::json document = {{"campaign", "env-check"},
-                                   {"space", {{"parameters", parameters}}},
-                                   {"environments", {{"install", false}}},
-                                   {"run", {{"deadline", "15min"}}}};
-  return document.dump();
+  return campaign_text(parameters, {{"deadline", "15min"}});
 }
 
 space::Value value_written(const std::string& text) {

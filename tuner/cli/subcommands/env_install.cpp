@@ -139,52 +139,55 @@ deploy::BundlePlaces bundle_places(const Context& context, const tuner::Framewor
           .progress = std::move(progress)};
 }
 
-ExitCode pack_environments(const EnvOrder& order, Context& context) {
+namespace {
+
+/// What `make` packs or opens. Throws Refusal.
+template <typename Make>
+deploy::Bundle bundle_of(const EnvOrder& order, const Context& context, const Make& make) {
   value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
+  InstallDisplay display(context);
+  tuner::Interruption interruption;
+  const SignalWatch signals(interruption, {});
+  const auto places =
+      bundle_places(context, *order.frameworks, [&display](std::string_view line) { display.step(line); });
+  auto bundle = make(places, interruption.waiting_token());
+  display.clear();
+  if (!bundle) throw Refusal{say_making_failure(context, bundle.error(), signals, ExitCode::Negative)};
+  print_warnings(context, *bundle);
+  return *std::move(bundle);
+}
+
+}  // namespace
+
+ExitCode pack_environments(const EnvOrder& order, Context& context) {
   std::optional<deploy::Profile> profile;
   if (!order.options.profile.empty()) profile = open_profile(order.options.profile, context);
   std::vector<std::string> names;
   for (const measure::EnvironmentRecipe* recipe : order.recipes) names.push_back(recipe->name);
-  InstallDisplay display(context);
-  tuner::Interruption interruption;
-  const SignalWatch signals(interruption, {});
-  const auto packed = deploy::pack_bundle(
-      names, profile, std::filesystem::absolute(order.options.bundle).lexically_normal(),
-      bundle_places(context, *order.frameworks, [&display](std::string_view line) { display.step(line); }),
-      interruption.waiting_token());
-  display.clear();
-  if (!packed) return say_making_failure(context, packed.error(), signals, ExitCode::Negative);
-  const nlohmann::json document = bundle_json(*packed);
-  print_warnings(context, *packed);
-  if (context.json) {
+  const auto file = std::filesystem::absolute(order.options.bundle).lexically_normal();
+  const auto packed = bundle_of(order, context, [&](const deploy::BundlePlaces& places, const std::stop_token& stop) {
+    return deploy::pack_bundle(names, profile, file, places, stop);
+  });
+  const nlohmann::json document = bundle_json(packed);
+  if (context.json)
     print_json(context, "env-bundle", document);
-  } else {
-    *context.out << fmt::format("{}: {}\n", packed->file.string(),
-                                bytes_text(document.at("bytes").get<std::int64_t>()));
-  }
+  else
+    *context.out << fmt::format("{}: {}\n", packed.file.string(), bytes_text(document.at("bytes").get<std::int64_t>()));
   return ExitCode::Ok;
 }
 
 ExitCode install_bundle(const EnvOrder& order, Context& context) {
-  value_or_refuse(context, ExitCode::Unavailable, context.make_folders());
-  InstallDisplay display(context);
-  tuner::Interruption interruption;
-  const SignalWatch signals(interruption, {});
-  const auto opened = deploy::open_bundle(
-      std::filesystem::absolute(order.options.bundle),
-      bundle_places(context, *order.frameworks, [&display](std::string_view line) { display.step(line); }),
-      interruption.waiting_token());
-  display.clear();
-  if (!opened) return say_making_failure(context, opened.error(), signals, ExitCode::Negative);
-  print_warnings(context, *opened);
+  const auto opened = bundle_of(order, context, [&](const deploy::BundlePlaces& places, const std::stop_token& stop) {
+    return deploy::open_bundle(std::filesystem::absolute(order.options.bundle), places, stop);
+  });
   if (context.json) {
-    print_json(context, "env-bundle", bundle_json(*opened));
+    print_json(context, "env-bundle", bundle_json(opened));
     return ExitCode::Ok;
   }
-  for (const std::string& name : opened->environments) *context.out << name << ": is installed\n";
-  if (!opened->build.empty()) *context.out << fmt::format("build {}: is there\n", opened->build.substr(0, 12));
-  if (!opened->profile.empty()) {
-    const std::string name = opened->profile.stem().string();
+  for (const std::string& name : opened.environments) *context.out << name << ": is installed\n";
+  if (!opened.build.empty()) *context.out << fmt::format("build {}: is there\n", opened.build.substr(0, 12));
+  if (!opened.profile.empty()) {
+    const std::string name = opened.profile.stem().string();
     *context.out << fmt::format("profile {}: {}\n", name, tuner::command_text({"apply", name}));
   }
   return ExitCode::Ok;

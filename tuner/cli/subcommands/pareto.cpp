@@ -237,15 +237,13 @@ ExitCode run(const ParetoOptions& options, Context& context) {
     auto found = accuracies(store, trials);
     reached = std::move(found);
   }
-  TradeoffsPage page{.campaign = campaign,
-                     .defaults = tuner::default_settings_of(store, campaign),
-                     .wishes = wishes,
-                     .tradeoffs = tuner::weigh(trials, wishes, reached, tuner::workload_of(campaign.spec)),
-                     .trials = trials,
-                     .reigns = tuner::reigns_beyond_noise(trials),
-                     .break_evens = {}};
-  auto break_evens = tuner::stored_break_evens(store, campaign, trials);
-  page.break_evens = std::move(break_evens);
+  const TradeoffsPage page{.campaign = campaign,
+                           .defaults = tuner::default_settings_of(store, campaign),
+                           .wishes = wishes,
+                           .tradeoffs = tuner::weigh(trials, wishes, reached, tuner::workload_of(campaign.spec)),
+                           .trials = trials,
+                           .reigns = tuner::reigns_beyond_noise(trials),
+                           .break_evens = tuner::stored_break_evens(store, campaign, trials)};
   if (context.json)
     print_json(context, "pareto", tradeoffs_json(page));
   else
