@@ -18,19 +18,4 @@ nlohmann::json to_json(const Workload& workload) {
   return document;
 }
 
-Workload workload_from_json(const nlohmann::json& document) {
-  Workload workload;
-  workload.network = document.value("network", workload.network);
-  workload.data = document.value("data", workload.data);
-  workload.optimizer = document.value("optimizer", workload.optimizer);
-  workload.training_examples = document.value("training_examples", workload.training_examples);
-  workload.data_folder = document.value("data_folder", workload.data_folder);
-  workload.skip_broken = document.value("skip_broken", workload.skip_broken);
-  workload.learning_rate = document.value("learning_rate", workload.learning_rate);
-  workload.momentum = document.value("momentum", workload.momentum);
-  workload.weight_decay = document.value("weight_decay", workload.weight_decay);
-  workload.label_smoothing = document.value("label_smoothing", workload.label_smoothing);
-  return workload;
-}
-
 }  // namespace nocturne::space

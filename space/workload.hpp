@@ -27,7 +27,4 @@ struct Workload {
 /// they say something: so the text of a workload that has none of them, which is hashed, stays what it was.
 [[nodiscard]] nlohmann::json to_json(const Workload& workload);
 
-/// Keys that are absent keep their defaults. REQUIRES: an object whose values have the types of to_json().
-[[nodiscard]] Workload workload_from_json(const nlohmann::json& document);
-
 }  // namespace nocturne::space

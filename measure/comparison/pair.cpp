@@ -56,7 +56,7 @@ PairResult run_pair_whole(const PairPlan& plan, const PairControl& control) {
       return result;
     }
     result.slices.push_back({.side = index == 0 ? Side::A : Side::B, .samples = run.samples});
-    if (control.progress) control.progress({result.slices.size(), 2});
+    if (control.progress) control.progress(result.slices.size());
   }
   return result;
 }
@@ -342,7 +342,7 @@ Stop Pair::alternate() {
       Slice slice{.side = side, .samples = {}};
       if (const Wait waited = live(side).take_turn(limits_, slice.samples); waited != Wait::Done) return {waited, side};
       result_.slices.push_back(std::move(slice));
-      if (control_.progress) control_.progress({result_.slices.size(), 2 * plan_.slices});
+      if (control_.progress) control_.progress(result_.slices.size());
     }
   }
   for (const Side side : {Side::A, Side::B})

@@ -57,15 +57,10 @@ struct PairResult {
   std::size_t wanted = 0;  ///< slices of each side that were asked for
 };
 
-struct PairProgress {
-  std::size_t slices_done = 0;  ///< slices of both sides together
-  std::size_t slices_wanted = 0;
-};
-
 /// How the caller takes part; as RunControl.
 struct PairControl {
   std::stop_token stop;
-  std::function<void(const PairProgress&)> progress;
+  std::function<void(std::size_t)> progress;  ///< how many slices of both sides are done
   std::filesystem::path supervisor;
   bool use_cgroup = true;
 };

@@ -386,11 +386,6 @@ std::map<std::string, std::string> LaunchSettings::variables() const {
   return result;
 }
 
-void LaunchSettings::apply_to(std::map<std::string, std::string>& environment) const {
-  for (const std::string& name : unset) environment.erase(name);
-  for (const auto& [name, value] : variables()) environment[name] = value;
-}
-
 std::string LaunchSettings::cpu_list() const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < cpus.size();) {
@@ -400,6 +395,24 @@ std::string LaunchSettings::cpu_list() const {
     i = end + 1;
   }
   return fmt::format("{}", fmt::join(parts, ","));
+}
+
+std::vector<std::string> typed_words(const LaunchSettings& settings, std::span<const std::string> argv) {
+  std::vector<std::string> words;
+  const auto variables = settings.variables();
+  if (!variables.empty() || !settings.unset.empty()) words.emplace_back("env");
+  for (const std::string& name : settings.unset) words.insert(words.end(), {"-u", name});
+  for (const auto& [name, value] : variables) words.push_back(name + '=' + value);
+  for (std::string& word : placing_words(settings)) words.push_back(std::move(word));
+  words.insert(words.end(), argv.begin(), argv.end());
+  return words;
+}
+
+std::vector<std::string> placing_words(const LaunchSettings& settings) {
+  std::vector<std::string> words;
+  if (!settings.cpus.empty()) words = {"taskset", "-c", settings.cpu_list()};
+  for (std::string& word : numactl_words(settings.memory)) words.push_back(std::move(word));
+  return words;
 }
 
 }  // namespace nocturne::measure

@@ -34,8 +34,6 @@ struct LaunchSettings {
 
   /// `set` with LD_PRELOAD composed.
   [[nodiscard]] std::map<std::string, std::string> variables() const;
-  /// Applies to an environment given as NAME → value.
-  void apply_to(std::map<std::string, std::string>& environment) const;
   /// "0,2-3" as taskset -c and cpusets write it; empty where cpus is.
   [[nodiscard]] std::string cpu_list() const;
 };

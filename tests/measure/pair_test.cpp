@@ -150,8 +150,8 @@ TEST_CASE("a pair has a limit in all and can be interrupted", "[pair]") {
   std::stop_source stop;
   PairControl control;
   control.stop = stop.get_token();
-  control.progress = [&](const PairProgress& progress) {
-    if (progress.slices_done == 5) stop.request_stop();
+  control.progress = [&](std::size_t slices) {
+    if (slices == 5) stop.request_stop();
   };
   const PairResult interrupted = run_pair(plan, control);
   CHECK(interrupted.slices.size() == 5);

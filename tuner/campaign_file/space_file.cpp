@@ -104,13 +104,6 @@ Result load_space_file(const std::filesystem::path& path, const space::Facts& fa
   return complete(*std::move(document), facts);
 }
 
-Result parse_space_file(std::string_view text, const std::string& name, const std::filesystem::path& folder,
-                        const space::Facts& facts) {
-  auto document = read_text_with_bases(text, name, folder);
-  if (!document) return std::unexpected(std::move(document.error()));
-  return complete(*std::move(document), facts);
-}
-
 std::optional<search::ValueRule> stored_value_rule(const Json& document) {
   const auto place = "/objective/direction"_json_pointer;
   if (!document.is_object() || !document.contains(place)) return std::nullopt;

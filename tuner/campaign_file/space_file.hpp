@@ -38,11 +38,6 @@ struct SpaceFile {
 /// Reads and checks it. `facts` are what constraints may name.
 [[nodiscard]] std::expected<SpaceFile, std::vector<Problem>> load_space_file(const std::filesystem::path& path,
                                                                              const space::Facts& facts);
-/// The same from a text; `name` stands for the file in problems.
-[[nodiscard]] std::expected<SpaceFile, std::vector<Problem>> parse_space_file(std::string_view text,
-                                                                              const std::string& name,
-                                                                              const std::filesystem::path& folder,
-                                                                              const space::Facts& facts);
 
 /// How a stored search judges its values. Empty: the document is a campaign's, which minimises a time.
 [[nodiscard]] std::optional<search::ValueRule> stored_value_rule(const nlohmann::json& document);

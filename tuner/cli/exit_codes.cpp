@@ -1,7 +1,7 @@
 #include "tuner/cli/exit_codes.hpp"
 
 #include <array>
-#include <utility>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -33,21 +33,7 @@ constexpr std::array kRows = {
     Row{ExitCode::Terminated, "terminated", "ended by SIGTERM; what was measured is kept"},
 };
 
-const Row& row(ExitCode code) {
-  for (const Row& candidate : kRows)
-    if (candidate.code == code) return candidate;
-  std::unreachable();  // every code has its row
-}
-
 }  // namespace
-
-std::string_view to_text(ExitCode code) {
-  return row(code).name;
-}
-
-std::string_view explanation(ExitCode code) {
-  return row(code).explanation;
-}
 
 std::string exit_code_table() {
   std::string text = "Exit codes:\n";

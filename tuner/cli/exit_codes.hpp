@@ -6,7 +6,6 @@
 /// does.
 
 #include <string>
-#include <string_view>
 
 namespace nocturne::cli {
 
@@ -31,9 +30,7 @@ enum class ExitCode : int {
 [[nodiscard]] constexpr int number(ExitCode code) {
   return static_cast<int>(code);
 }
-[[nodiscard]] std::string_view to_text(ExitCode code);      ///< its name: ok, negative, usage, …
-[[nodiscard]] std::string_view explanation(ExitCode code);  ///< one sentence for the table
-/// The table of all codes, one a line, for the end of `--help`.
+/// The table of all codes, one a line with its name and a sentence, for the end of `--help`.
 [[nodiscard]] std::string exit_code_table();
 
 }  // namespace nocturne::cli

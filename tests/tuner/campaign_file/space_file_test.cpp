@@ -1,7 +1,11 @@
 #include "tuner/campaign_file/space_file.hpp"
 
+#include <fstream>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/support/temporary_folder.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -9,7 +13,10 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 auto parsed(std::string_view text, const space::Facts& facts = {}) {
-  return tuner::parse_space_file(text, "space.json", "/", facts);
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "space.json";
+  std::ofstream(file) << text;
+  return tuner::load_space_file(file, facts);
 }
 
 std::string problems_of(std::string_view text) {
