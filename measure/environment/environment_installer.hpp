@@ -48,9 +48,9 @@ struct InstallPlaces {
 /// Whether the modules that the recipe imports are there already: outside any environment, or in one of the user's.
 [[nodiscard]] bool has_modules(const PythonInterpreter& python, const EnvironmentRecipe& recipe);
 
-/// The newest that satisfies; of the distribution, the distribution's own; where packages that are there already are to be
-/// used, a virtual environment of the user's or the newest Python that has them, if there is one. The error is a sentence
-/// with what is there and how to get one that does. A recipe that needs no Python gets none: an empty one.
+/// The newest that satisfies; of the distribution, the distribution's own; where packages that are there already are to
+/// be used, a virtual environment of the user's or the newest Python that has them, if there is one. The error is a
+/// sentence with what is there and how to get one that does. A recipe that needs no Python gets none: an empty one.
 [[nodiscard]] std::expected<PythonInterpreter, std::string> python_for(const EnvironmentRecipe& recipe,
                                                                        const PythonPlaces& places);
 

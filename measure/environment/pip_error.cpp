@@ -91,8 +91,7 @@ std::string explain_pip(std::string_view output, const std::filesystem::path& di
     const std::string_view package = after(output, "No matching distribution found for ");
     return fmt::format(
         "the package index has no {} for this Python and processor: it was withdrawn, or the index cannot be reached "
-        "or is "
-        "not a full one; change the recipe's version, or install from an exported lock or bundle",
+        "or is not a full one; change the recipe's version, or install from an exported lock or bundle",
         package.empty() ? "such package" : package);
   }
   if (has_any(output, {"ResolutionImpossible", "conflicting dependencies"}))

@@ -316,8 +316,7 @@ std::expected<PythonInterpreter, std::string> choose_python(std::span<const Pyth
   if (best != nullptr) return *best;
   return std::unexpected(
       fmt::format("needs Python {}; this machine has {}. Get one, for example `uv python install VERSION` or `pyenv "
-                  "install VERSION`, or "
-                  "name its program in NOCTURNE_PYTHONS",
+                  "install VERSION`, or name its program in NOCTURNE_PYTHONS",
                   specifier.empty() ? ">=3.6" : specifier,
                   there.empty() ? "none with venv and pip (Debian: python3-venv)" : there));
 }

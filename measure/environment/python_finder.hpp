@@ -23,7 +23,7 @@ struct PythonVersion {
 struct PythonInterpreter {
   std::filesystem::path program;  ///< absolute, symbolic links resolved, but for a virtual environment's
   PythonVersion version;
-  std::string abi;  ///< "cp311-x86_64-linux-gnu": implementation, version, platform
+  std::string abi;                   ///< "cp311-x86_64-linux-gnu": implementation, version, platform
   std::filesystem::path packages{};  ///< site-packages of a virtual environment of the user's; empty: it is none
 };
 
@@ -43,8 +43,8 @@ struct PythonPlaces {
 /// beside its versions, stand for these: they are scripts that take their time, and answer for one of them.
 [[nodiscard]] std::vector<PythonInterpreter> find_pythons(const PythonPlaces& places);
 
-/// Virtual environments that the user named (a program or folder in one) or activated: each as it is, with its packages.
-/// They serve where a recipe takes packages that are there already, and for nothing else.
+/// Virtual environments that the user named (a program or folder in one) or activated: each as it is, with its
+/// packages. They serve where a recipe takes packages that are there already, and for nothing else.
 [[nodiscard]] std::vector<PythonInterpreter> find_virtual_environments(const PythonPlaces& places);
 
 /// Comma-separated comparisons as in ">=3.6,<3.8" or "==3.7": true where all hold. The error names the part.

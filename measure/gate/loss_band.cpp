@@ -115,8 +115,7 @@ AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space
   difference.inferior = difference.at_least > options.margin_points;
   difference.sentence = fmt::format(
       "its test accuracy is {:.2f} %, the default's {:.2f} %: lower by {:.2f} points ({:g} % interval {:.2f} to "
-      "{:.2f}), "
-      "{:g} are allowed",
+      "{:.2f}), {:g} are allowed",
       100 * candidate.accuracy, 100 * baseline.accuracy, lower, 100 * (1 - 2 * options.false_alarm),
       difference.at_least, difference.at_most, options.margin_points);
   return difference;

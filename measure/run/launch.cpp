@@ -28,8 +28,8 @@ constexpr std::array<LaunchParameter, 8> kLaunchParameters = {{
     {"affinity", "none, close, compact (the same as close), spread, l3, numa",
      "allowed CPUs, OMP_PLACES, OMP_PROC_BIND",
      "Where the threads sit: anywhere, on neighbouring cores, as far apart as possible, or on the cores of one L3 "
-     "cache "
-     "or memory node before those of the next. A pinned thread keeps its caches. Fast cores come before slower ones."},
+     "cache or memory node before those of the next. A pinned thread keeps its caches. Fast cores come before slower "
+     "ones."},
     {"memory_policy", "local, interleave, bind", "memory policy of the process (set_mempolicy)",
      "On which memory nodes pages are put: that of the thread that first touches them, all in turns, or those of its "
      "threads alone."},

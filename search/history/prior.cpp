@@ -191,8 +191,7 @@ void Prior::settle(model::LinearModel& times) {
     times.forget_past();
     return give_up(
         fmt::format("history does not hold any more: after {} new measurements, {} of them within the 90 % intervals "
-                    "predicted with "
-                    "it, they are predicted better without; it is forgotten",
+                    "predicted with it, they are predicted better without; it is forgotten",
                     agreement_.measured(), agreement_.inside()));
   }
   if (alone_.size() >= kOutgrown) {

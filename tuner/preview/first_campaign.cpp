@@ -112,8 +112,7 @@ std::string framework_parameter(const FoundHere& found) {
                                                             said(fmt::format("{}", fmt::join(found.more, ", "))));
   const std::string built = has(found.frameworks, kOwn) && found.compilers.empty()
                                 ? "      // There is no compiler with the worker's headers: onednn is the program that "
-                                  "came along, and how it is "
-                                  "built does not vary.\n"
+                                  "came along, and how it is built does not vary.\n"
                                 : "";
   return fmt::format(
       "      // What trains: these are here already.\n{}{}"

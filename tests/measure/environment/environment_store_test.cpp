@@ -136,9 +136,9 @@ TEST_CASE("neither the caller's Python nor its pip settings leak in", "[environm
 TEST_CASE("what a virtual environment of the user's has already is used, not installed", "[environment][store]") {
   Wheelhouse house;  // without a wheel of tiny: nothing else could serve
   const fs::path own = house.path() / "own";
-  const auto made = command_output(
-      {.argv = {house.places.named.front().string(), "-I", "-m", "venv", "--without-pip", own.string()}},
-      std::chrono::steady_clock::now() + std::chrono::minutes(1));
+  const auto made =
+      command_output({.argv = {house.places.named.front().string(), "-I", "-m", "venv", "--without-pip", own.string()}},
+                     std::chrono::steady_clock::now() + std::chrono::minutes(1));
   REQUIRE(made);
   const auto named_by = [](const fs::path& folder) { return fs::directory_iterator(folder)->path(); };
   const fs::path packages = named_by(own / "lib") / "site-packages";

@@ -315,8 +315,7 @@ TEST_CASE("a default that will not go is said before the night", "[preflight]") 
   CHECK_FALSE(result.preflight.value().default_goes);
   CHECK(result.because ==
         "The preflight: 3 of 4 software stacks passed, 1 failed; the default's own software stack failed, so that "
-        "there will be nothing "
-        "to compare with");
+        "there will be nothing to compare with");
 }
 
 }  // namespace

@@ -157,8 +157,7 @@ std::vector<std::string> history_lines(tuner::LearnedCampaign& learned) {
     const double slower = 100 * std::expm1(prior.offset().mean);
     lines.push_back(fmt::format(
         "earlier trials here are believed: {} of {} new measurements lay within the 90 % intervals predicted with "
-        "them; "
-        "the machine is {:.1f} % {} than it was",
+        "them; the machine is {:.1f} % {} than it was",
         prior.agreement().inside(), prior.agreement().measured(), std::abs(slower), slower < 0 ? "faster" : "slower"));
   } else if (!prior.given_up().empty()) {
     lines.push_back(prior.given_up());

@@ -62,13 +62,12 @@ void setup(CLI::App& subcommand, BestOptions& options) {
   add_value(subcommand, "--by", options.by, "PARAMETER",
             "Rank the values of this parameter (framework, batch, …) by the best trial of each");
   subcommand.footer(
-      "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by "
-      "framework\n"
-      "or any other parameter has the best configuration of each: 'settings' is what it has and the default has not, "
-      "'±' the\n"
-      "standard error of its trial alone. Machines drift between single trials: the line below the table is the "
-      "command\n"
-      "that measures the first of them in pairs, and from then on their verdicts stand in the table.\n\n"
+      "The best for one epoch need not be the best for ninety: what compiling costs is paid once. A ranking by\n"
+      "framework or any other parameter has the best configuration of each: 'settings' is what it has and the default\n"
+      "has not, '±' the standard error of its trial alone. Machines drift between single trials: the line below the\n"
+      "table is the command that measures the first of them in pairs, and from then on their verdicts stand in the\n"
+      "table.\n"
+      "\n"
       "Examples:\n"
       "  nocturne best\n"
       "  nocturne best mnist-evening --epochs 90\n"

@@ -95,11 +95,9 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
       ->excludes(file);
   subcommand.footer(
       "An order is one thing to do on one machine: describe it, prepare a software stack, run a trial, run a pair, or\n"
-      "one run of the gate. Its answer goes to standard output, whole or not at all: runs with raw samples, phases "
-      "and\n"
-      "outcomes, and the machine's fingerprint. A failed trial is an answer. No database is opened. So another "
-      "machine\n"
-      "of the same class, with the same data folder, can measure for a campaign. 'nocturne schema order' and\n"
+      "one run of the gate. Its answer goes to standard output, whole or not at all: runs with raw samples, phases\n"
+      "and outcomes, and the machine's fingerprint. A failed trial is an answer. No database is opened. So another\n"
+      "machine of the same class, with the same data folder, can measure for a campaign. 'nocturne schema order' and\n"
       "'nocturne schema answer' describe both. A trial, where DOCUMENT is a campaign file without comments:\n"
       "\n"
       "  {\"schema\": \"order\", \"version\": 1, \"document\": DOCUMENT,\n"

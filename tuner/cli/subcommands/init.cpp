@@ -60,9 +60,8 @@ void setup(CLI::App& subcommand, InitOptions& options) {
   add_value(subcommand, "file", options.file, "FILE", "Where to write it; '-' prints it (default: campaign.json)");
   subcommand.add_flag("--force", options.force, "Replace the file where there is one");
   subcommand.footer(
-      "Asks nothing and measures nothing: looks at the processor, the compilers, the allocators and the frameworks "
-      "that\n"
-      "are installed, and writes a campaign that varies what this machine has. Each parameter has a comment.\n"
+      "Asks nothing and measures nothing: looks at the processor, the compilers, the allocators and the frameworks\n"
+      "that are installed, and writes a campaign that varies what this machine has. Each parameter has a comment.\n"
       "\n"
       "Examples:\n"
       "  nocturne init\n"

@@ -18,9 +18,10 @@ struct ModelOptions {
 void setup(CLI::App& subcommand, ModelOptions& options) {
   add_campaign_choice(subcommand, options.campaign);
   subcommand.footer(
-      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each "
-      "with\n"
-      "its 90 % interval. Calibration leaves each trial out and asks how often the others' 90 % interval holds it.\n\n"
+      "Effects are averages over the rest of the space, all else equal: 'faster' counts speed, 'slower' time, each\n"
+      "with its 90 % interval. Calibration leaves each trial out and asks how often the others' 90 % interval holds\n"
+      "it.\n"
+      "\n"
       "Examples:\n"
       "  nocturne model\n"
       "  nocturne model mnist-evening --json | jq .effects\n");

@@ -200,9 +200,8 @@ void setup(CLI::App& subcommand, StatusOptions& options) {
   subcommand.add_flag("--watch", options.watch, "Look again every 5 s, until it runs no more");
   subcommand.footer(
       "Says whether the campaign runs, hangs, was killed or is finished, what it measures now, and its answer so far.\n"
-      "Reads only: it may be called at any moment and disturbs no measurement. Exit code 1: hanging or killed. "
-      "--watch\n"
-      "looks again every 5 s until it runs no more, and draws how the best so far came down.\n"
+      "Reads only: it may be called at any moment and disturbs no measurement. Exit code 1: hanging or killed.\n"
+      "--watch looks again every 5 s until it runs no more, and draws how the best so far came down.\n"
       "\n"
       "Examples:\n"
       "  nocturne status\n"

@@ -252,17 +252,13 @@ void setup(CLI::App& subcommand, VerifyOptions& options) {
   add_value(subcommand, "--time", options.time, "DURATION", "No pair is begun that would end later: 30min, 2h",
             time_span());
   subcommand.footer(
-      "Measures the profile's configuration against the default it was compared with, both alive and in turns. "
-      "Nothing\n"
-      "that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 5: it could "
-      "not\n"
-      "be measured. The evidence is kept in verifications.db of the data folder.\n"
+      "Measures the profile's configuration against the default it was compared with, both alive and in turns.\n"
+      "Nothing that was measured before is used; what is missing is built. Exit code 0: it holds, 1: it does not, 5:\n"
+      "it could not be measured. The evidence is kept in verifications.db of the data folder.\n"
       "\n"
-      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is "
-      "decided\n"
-      "leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by Ctrl-C or "
-      "by\n"
-      "--time, it says of each what the pairs by then tell.\n"
+      "Several profiles are one sequential test: in rounds, a pair of each that is still open; a profile that is\n"
+      "decided leaves its share of the error (5 % that any finding is wrong) to the others (Holm). Ended early, by\n"
+      "Ctrl-C or by --time, it says of each what the pairs by then tell.\n"
       "\n"
       "Examples:\n"
       "  nocturne verify mnist-evening\n"
