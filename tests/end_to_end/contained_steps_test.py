@@ -16,12 +16,12 @@ import subprocess
 import sys
 
 from containers_test import usable
+from mean_interval import mean_and_half
 from workspace import Workspace
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ONEDNN = os.environ.get("NOCTURNE_ONEDNN", "")
 MARGIN, ENOUGH, FEWEST, MOST = 0.03, 0.015, 5, 20
-T = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}  # Student's 97.5 % by number of rounds
 
 
 def example(runtime):
@@ -83,8 +83,7 @@ def compare(trained):
         times = {way: train() for way, train in (order if round_number % 2 else reversed(order))}
         for way in ways:
             ratios[way].append(math.log(times[way] / times["campaign"]))
-        known = {way: (statistics.fmean(each), T.get(len(each), 2.2) * statistics.stdev(each) / math.sqrt(len(each)))
-                 for way, each in ratios.items() if len(each) >= FEWEST}
+        known = {way: mean_and_half(each) for way, each in ratios.items() if len(each) >= FEWEST}
         if known and all(half <= ENOUGH for _, half in known.values()):
             break
     return known, len(ratios["applied"])

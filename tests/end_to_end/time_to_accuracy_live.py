@@ -18,17 +18,17 @@ import math
 import os
 import pathlib
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from mean_interval import mean_and_half
+
 HERE = pathlib.Path(__file__).resolve()
 EXAMPLE = HERE.parents[2] / "examples" / "mnist-to-accuracy.json"
 DRAWN, FEWEST_WITHIN, TRAININGS = 20, 17, 5
 FRESH_SEED = 7_000_000  # behind those of curves and finals
-STUDENT_95 = {2: 4.303, 3: 3.182, 4: 2.776}  # two-sided, by degrees of freedom
 
 
 def without_comments(text):
@@ -104,8 +104,7 @@ def ratio(others, winners):
     logs = [math.log(other / winner) for other, winner in zip(others, winners) if other and winner]
     if len(logs) < 3:
         return None
-    error = STUDENT_95[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
-    mean = statistics.mean(logs)
+    mean, error = mean_and_half(logs)
     return {"times": math.exp(mean), "low": math.exp(mean - error), "high": math.exp(mean + error), "pairs": len(logs)}
 
 
