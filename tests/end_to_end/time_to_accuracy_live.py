@@ -72,7 +72,7 @@ class Bench:
                  "runs_folder": "",
                  "gate": {"configuration": configuration, "reference": False, "against": None,
                           "run": {"purpose": "verify", "steps": 0, "epochs": self.most_epochs, "accuracy": False, "seed": seed,
-                                  "deadline_ns": 1200 * 10**9, "gate": None, "initial": None, "learning": None,
+                                  "deadline_ns": 1200 * 10**9, "gate": None, "initial": "", "learning": "none",
                                   "curve": {"points_per_epoch": 4, "until": self.target}}}}
         run = self.run("execute", given=json.dumps(order))["gate"]["run"]["run"]
         reached = [point["steps"] for point in run["curve"] if point["test"]["accuracy"] >= self.target]
