@@ -15,6 +15,7 @@ import os
 from channels_last import from_channels_last, images_to_channels_last, to_channels_last
 from jax_networks import NETWORKS_HERE, Operations
 from nocturne_worker import Momentum, Unsupported, Worker, main
+from nocturne_worker.image_set import PIXEL_SCALE
 from nocturne_worker.networks import NETWORKS
 
 # How products of f32 are taken; the CPU knows one way.
@@ -71,7 +72,7 @@ class Jax(Worker):
             said = str(error).splitlines() or ["no driver, no GPU, or JAX's package for CUDA is missing"]
             raise Unsupported("JAX %s has no %s here: %s" % (jax.__version__, kind.upper(), said[0]))
         if kind == "gpu":
-            self._gpu = found[0]
+            self._gpu, self.takes_stored = found[0], True
             jax.config.update("jax_default_matmul_precision", PRODUCTS[settings.precision])
 
     def versions(self):
@@ -106,6 +107,8 @@ class Jax(Worker):
         self._step_number = 0
 
     def _forward(self, parameters, images, training):
+        if images.dtype == self._numpy.uint8:
+            images = images.astype(self._numpy.float32) * self._numpy.float32(PIXEL_SCALE)
         return NETWORKS_HERE[self._network.name](self._operations, parameters, images, training)
 
     def _train_step(self, state, images, labels, step):

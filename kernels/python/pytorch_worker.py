@@ -23,6 +23,7 @@ import shutil
 
 import pytorch_cuda
 from nocturne_worker import Momentum, Unsupported, Worker, main
+from nocturne_worker.image_set import PIXEL_SCALE
 from nocturne_worker.networks import NETWORKS
 from pytorch_networks import mnist_cnn, resnet50, torch_name
 
@@ -77,7 +78,7 @@ class PyTorch(Worker):
             self._switch_nnpack(settings.own["nnpack"])
         if settings.graph_compiler in ("ipex", "xla"):
             self.extension = self._import_extension(settings.graph_compiler)
-        self.on_gpu = settings.device == "cuda"
+        self.on_gpu = self.takes_stored = settings.device == "cuda"
         if self.on_gpu:
             self.device = pytorch_cuda.find_device(torch, settings)
         else:
@@ -228,13 +229,16 @@ class PyTorch(Worker):
         torch.manual_seed(self.plan.seed)  # dropout begins with the seed, whatever was drawn
 
     def _tensor(self, images):
-        tensor = torch.from_numpy(images).to(self.device)
+        if self.on_gpu:
+            tensor = pytorch_cuda.sent(torch, self.device, images).to(torch.float32).mul_(PIXEL_SCALE)
+        else:
+            tensor = torch.from_numpy(images).to(self.device)
         if self.settings.layout == "nhwc":
             tensor = tensor.contiguous(memory_format=torch.channels_last)
         return tensor
 
     def _labels(self, labels):
-        return torch.from_numpy(labels).to(self.device)
+        return pytorch_cuda.sent(torch, self.device, labels) if self.on_gpu else torch.from_numpy(labels).to(self.device)
 
     def _logits(self, model, images):
         if self.settings.precision in ("f32", "tf32"):

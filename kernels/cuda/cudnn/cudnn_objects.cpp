@@ -50,8 +50,4 @@ TensorDescriptor tensor_descriptor(std::int64_t batch, const networks::Shape& sh
   return descriptor;
 }
 
-TensorDescriptor channel_descriptor(std::int64_t channels, DataType type) {
-  return tensor_descriptor(1, {channels, 1, 1}, type, Layout::Nchw);
-}
-
 }  // namespace nocturne::cuda

@@ -57,8 +57,6 @@ using PoolingDescriptor =
 /// A batch of images of this shape, without gaps. Throws worker::Unsupported where cuDNN's 32-bit sizes do not suffice.
 [[nodiscard]] TensorDescriptor tensor_descriptor(std::int64_t batch, const networks::Shape& shape, DataType type,
                                                  Layout layout);
-/// One number a channel, f32 or otherwise: (1, channels, 1, 1).
-[[nodiscard]] TensorDescriptor channel_descriptor(std::int64_t channels, DataType type);
 
 /// The factors that cuDNN multiplies a result and what was there before with: f32 whatever the tensors are.
 inline constexpr float kOne = 1.0F, kZero = 0.0F;

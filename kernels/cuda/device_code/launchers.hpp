@@ -66,17 +66,17 @@ struct DropoutRule {
 void launch_dropout(const void* in, void* out, DataType type, std::int64_t count, const DropoutRule& rule,
                     const StepState* state, cudaStream_t stream);
 
-// --- the gradient of a bias (sum.cu) ---
+// --- sums over a channel: the gradient of a bias (sum.cu), normalisation (normalise.cu) ---
 
-/// sums[c] = the sum of channel c's values, added in f32 in the same order every time, then rounded. `parts` is room for
-/// channel_sum_bytes().
+/// Room for what the functions below that take `parts` need while they add up, in parts and always in the same order.
+[[nodiscard]] std::int64_t channel_sums_bytes(std::int64_t count, const ChannelOrder& order);
+
+/// sums[c] = the sum of channel c's values, in f32, then rounded.
 void launch_sum_channels(const void* values, void* sums, float* parts, DataType type, std::int64_t count,
                          const ChannelOrder& order, cudaStream_t stream);
-[[nodiscard]] std::int64_t channel_sum_bytes(std::int64_t count, const ChannelOrder& order);
 
-// --- normalisation of what a fused convolution summed up (normalise.cu) ---
-
-/// Each array has `channels` values, f32. `sums` and `squares` of the values, over `per_channel` values a channel.
+/// Batch normalisation (S. Ioffe and C. Szegedy, ICML 2015, algorithm 1). Each array has `channels` values, f32. `sums` and
+/// `squares` of the values, over `per_channel` values a channel, where a fused convolution took them.
 struct NormalisationArrays {
   const float *sums = nullptr, *squares = nullptr;
   float *running_mean = nullptr, *running_variance = nullptr;
@@ -84,12 +84,36 @@ struct NormalisationArrays {
   const float *scale = nullptr, *shift = nullptr;
   std::int64_t channels = 0, per_channel = 0;
 };
-/// mean = sum / n, variance = squares / n - mean² (not below 0), inverse deviation = 1 / sqrt(variance + epsilon); the
-/// running averages follow by `momentum`, the variance with its divisor n - 1 (kernels/networks/network.hpp).
-void launch_finish_statistics(const NormalisationArrays& arrays, float epsilon, float momentum, cudaStream_t stream);
+/// How statistics become what normalises: inverse deviation = 1 / sqrt(variance + epsilon); the running averages follow by
+/// `momentum`, the variance with its divisor n - 1 (kernels/networks/network.hpp).
+struct NormalisationRule {
+  float epsilon = 0, momentum = 0;
+};
+/// The statistics of a batch: mean and inverse deviation, and the running averages. The values are taken less the channel's
+/// first one, so that no digits are lost where the mean is many times the deviation.
+void launch_batch_statistics(const void* values, float* parts, DataType type, std::int64_t count,
+                             const ChannelOrder& order, const NormalisationArrays& arrays,
+                             const NormalisationRule& rule, cudaStream_t stream);
+/// The same from `sums` and `squares`: mean = sum / n, variance = squares / n - mean² (not below 0).
+void launch_finish_statistics(const NormalisationArrays& arrays, const NormalisationRule& rule, cudaStream_t stream);
+/// Mean and inverse deviation from the running averages, as an evaluation wants them.
+void launch_running_statistics(const NormalisationArrays& arrays, float epsilon, cudaStream_t stream);
 /// out[i] = (in[i] - mean) · inverse deviation · scale + shift of i's channel, then the rectifier if asked for.
 void launch_normalise(const void* in, void* out, const NormalisationArrays& arrays, DataType type, std::int64_t count,
                       const ChannelOrder& order, bool relu, cudaStream_t stream);
+
+/// What the backward pass of a normalisation reads and writes; `in` is what it normalised, dy the gradient of its output.
+struct NormalisationGradients {
+  const void *in = nullptr, *dy = nullptr;
+  void* dx = nullptr;       ///< null: nobody needs it
+  bool relu = false;        ///< a rectifier followed: dy is 0 where it held the output back
+  bool accumulate = false;  ///< dx is added to what is there
+  float *scale = nullptr, *shift = nullptr;
+};
+/// shift gradient = Σ dy, scale gradient = Σ dy · x̂ with x̂ = (in - mean) · inverse deviation, and
+/// dx = scale · inverse deviation · (dy - (shift gradient + x̂ · scale gradient) / n) (same paper, section 3).
+void launch_normalise_backward(const NormalisationGradients& gradients, float* parts, const NormalisationArrays& arrays,
+                               DataType type, std::int64_t count, const ChannelOrder& order, cudaStream_t stream);
 
 // --- values for tensors that are tried or timed (fill.cu) ---
 

@@ -39,10 +39,10 @@ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) {
   return __float2bfloat16_rn(value);
 }
 
-/// As many values as one load takes.
-template <typename T>
-struct alignas(16) Pack {
-  static constexpr int kSize = 16 / sizeof(T);
+/// Values that lie together: as many as one load takes, unless it says how many.
+template <typename T, int Size = 16 / sizeof(T)>
+struct alignas(Size * sizeof(T)) Pack {
+  static constexpr int kSize = Size;
   T values[kSize];
 };
 

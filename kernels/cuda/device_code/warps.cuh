@@ -2,12 +2,17 @@
 
 /// What the 32 threads of a warp do together.
 
-#include <cuda_runtime.h>
+#include "kernels/cuda/device_code/numbers.cuh"
 
 namespace nocturne::cuda {
 
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffU;
+
+/// Which warp of the grid this thread belongs to.
+__device__ inline std::int64_t warp_index() {
+  return first_item() / kWarp;
+}
 
 /// The sum over a warp, in a fixed order; every lane has it.
 __device__ inline float warp_sum(float value) {

@@ -12,6 +12,9 @@ from .counter_random import draws, key_of, numpy_or_none
 from .refusal import Unsupported
 
 
+PIXEL_SCALE = 1.0 / 255.0
+
+
 class DataError(Exception):
     """The files are missing, torn, or do not fit the network."""
 
@@ -27,8 +30,8 @@ class ImageSet(object):
         self.pixels = len(images) // self.stored
         self._arrays = None
 
-    def take(self, indices):
-        """(N, C, H, W) f32 scaled to [0, 1], and N labels as int64: NumPy arrays of their own."""
+    def take_stored(self, indices):
+        """(N, C, H, W) bytes as they are stored, and N labels as int64: NumPy arrays of their own."""
         numpy = numpy_or_none()
         if self._arrays is None:
             images = numpy.frombuffer(self.images, dtype=numpy.uint8).reshape((self.stored, self.pixels))
@@ -36,9 +39,15 @@ class ImageSet(object):
         images, labels = self._arrays
         if self.count > self.stored:
             indices = [index % self.stored for index in indices]
-        batch = images[indices].astype(numpy.float32)
-        batch *= numpy.float32(1.0 / 255.0)
-        return batch.reshape((len(indices),) + self.shape), labels[indices]
+        return images[indices].reshape((len(indices),) + self.shape), labels[indices]
+
+    def take(self, indices):
+        """The same, the images as f32 scaled to [0, 1]."""
+        stored, labels = self.take_stored(indices)
+        numpy = numpy_or_none()
+        batch = stored.astype(numpy.float32)
+        batch *= numpy.float32(PIXEL_SCALE)
+        return batch, labels
 
 
 def _stated_checksum(folder, name):

@@ -59,6 +59,9 @@ class Worker(object):
     choices = {}
     has_inter_threads = False
     sets_rate = False  # whether set_rate() is there
+    # Images come as bytes, as they are stored, and a GPU scales them by PIXEL_SCALE: a quarter of the bytes to send, and
+    # nothing for the host to convert.
+    takes_stored = False
 
     def check(self, settings):
         """Refuses combinations that no version of the framework can do."""
@@ -86,7 +89,7 @@ class Worker(object):
 
     def step(self, images, labels):
         """Begins or does one step: forward, backward, update. `images`: NumPy f32 (N, C, H, W) in [0, 1]; `labels`:
-        NumPy int64 (N). Returns what `loss` understands; need not wait for the end of the computation."""
+        NumPy int64 (N); both as take() gave them. Returns what `loss` understands; need not wait for the end of the computation."""
         raise NotImplementedError
 
     def set_rate(self, rate):
@@ -118,4 +121,4 @@ class Worker(object):
 
     def take(self, image_set, indices):
         """The images of a batch, and its labels. Replaced where there is no NumPy."""
-        return image_set.take(indices)
+        return image_set.take_stored(indices) if self.takes_stored else image_set.take(indices)

@@ -8,6 +8,7 @@
 #include "kernels/cuda/survey/peak_launchers.hpp"
 #include "kernels/data/counter_random.hpp"
 #include "tests/kernels/cuda/simulated_gpu/on_device.hpp"
+#include "tests/kernels/cuda/simulated_gpu/operations.hpp"
 
 namespace nocturne::cuda {
 namespace {
@@ -117,7 +118,7 @@ TEST_CASE("sums of channels are sums over images and pixels", "[cuda]") {
   const Numbers on(values, type), found(Values(channels, kNan), type);
   const ChannelOrder order{
       .channels = static_cast<std::int64_t>(channels), .pixels = static_cast<std::int64_t>(pixels), .layout = layout};
-  const Things<float> parts(Values(static_cast<std::size_t>(channel_sum_bytes(size(values), order)) / 4, kNan));
+  const Things<float> parts(Values(static_cast<std::size_t>(channel_sums_bytes(size(values), order)) / 4, kNan));
   launch_sum_channels(on.data(), found.data(), parts.data(), type, size(values), order, nullptr);
   for (std::size_t c = 0; c < channels; ++c) CHECK(found.values()[c] == rounded(static_cast<float>(sums[c]), type));
 }
@@ -171,7 +172,7 @@ TEST_CASE("a normalisation from sums is the normalisation of the values", "[cuda
                                    .shift = shift.floats(),
                                    .channels = 3,
                                    .per_channel = static_cast<std::int64_t>(pixels * images)};
-  launch_finish_statistics(arrays, 1e-5F, 0.1F, nullptr);
+  launch_finish_statistics(arrays, {.epsilon = 1e-5F, .momentum = 0.1F}, nullptr);
   launch_normalise(in.data(), out.data(), arrays, type, static_cast<std::int64_t>(count),
                    {.channels = 3, .pixels = 5, .layout = layout}, relu, nullptr);
   const Values normalised = out.values(), means = running_mean.values(), variances = running_variance.values();
@@ -185,6 +186,147 @@ TEST_CASE("a normalisation from sums is the normalisation of the values", "[cuda
     CHECK(relative(means[c], static_cast<float>(0.9 + 0.1 * m)) < 1e-5F);
     CHECK(relative(variances[c], static_cast<float>(1.8 + 0.1 * variance * n / (n - 1))) < 1e-5F);
   }
+}
+
+namespace {
+
+// A batch whose channels lie far from zero, each elsewhere, in one layout, and the formulas' answers beside it.
+struct NormalisedBatch {
+  simulated::Sizes sizes;
+  Layout layout;
+  DataType type;
+  Values values, above, scale, shift;
+
+  NormalisedBatch(const simulated::Sizes& shape, Layout order, DataType stored)
+      : sizes(shape), layout(order), type(stored), values(some(count(), 1)), above(some(count(), 2)) {
+    for (std::size_t c = 0; c < channels(); ++c) {
+      scale.push_back(c % 3 == 0 ? -0.5F : 1.5F);
+      shift.push_back(c % 2 == 0 ? 0.25F : -0.125F);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += static_cast<float>(i / pixels() % channels() % 4) * 4;
+  }
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(sizes.count()); }
+  [[nodiscard]] std::size_t channels() const { return static_cast<std::size_t>(sizes.c); }
+  [[nodiscard]] std::size_t pixels() const { return static_cast<std::size_t>(sizes.h * sizes.w); }
+  [[nodiscard]] ChannelOrder order() const { return {.channels = sizes.c, .pixels = sizes.h * sizes.w, .layout = layout}; }
+  // (n, c, h, w) as the layout has it, and back.
+  [[nodiscard]] Values laid_out(const Values& plain, bool back = false) const {
+    if (layout == Layout::Nchw) return plain;
+    Values result(plain.size());
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      const std::size_t image = i / (channels() * pixels()), c = i / pixels() % channels(), pixel = i % pixels();
+      const std::size_t last = (image * pixels() + pixel) * channels() + c;
+      (back ? result[i] : result[last]) = back ? plain[last] : plain[i];
+    }
+    return result;
+  }
+};
+
+// Rows of few and many channels that are and are not whole loads and whole warps; planes likewise; one value a channel.
+auto any_batch() {
+  return GENERATE(simulated::Sizes{4, 3, 1, 5}, simulated::Sizes{3, 16, 2, 2}, simulated::Sizes{70, 64, 1, 1},
+                  simulated::Sizes{2, 264, 1, 3}, simulated::Sizes{2, 512, 1, 1}, simulated::Sizes{5, 2, 7, 8},
+                  simulated::Sizes{1, 5, 1, 1});
+}
+
+// With epsilon 1e-3 and momentum 0.1; the running averages began at 1 and 2.
+struct FormulasOfBatch {
+  simulated::Statistics statistics;
+  Values inverse, running_mean, running_variance, normalised;
+  simulated::NormalisationGradients gradients;
+
+  FormulasOfBatch(const NormalisedBatch& batch, bool relu)
+      : statistics(simulated::statistics(batch.sizes, batch.values)) {
+    const auto n = static_cast<float>(batch.sizes.per_channel());
+    for (std::size_t c = 0; c < batch.channels(); ++c) {
+      const float variance = statistics.variance[c], unbiased = n > 1 ? variance * n / (n - 1) : variance;
+      inverse.push_back(1 / std::sqrt(variance + 1e-3F));
+      running_mean.push_back(0.9F + 0.1F * statistics.mean[c]);
+      running_variance.push_back(1.8F + 0.1F * unbiased);
+    }
+    normalised =
+        simulated::normalise(batch.sizes, batch.values, statistics.mean, inverse, batch.scale, batch.shift);
+    Values passed = batch.above;
+    for (std::size_t i = 0; relu && i < normalised.size(); ++i) {
+      if (normalised[i] <= 0) passed[i] = 0;
+      normalised[i] = std::max(normalised[i], 0.0F);
+    }
+    gradients =
+        simulated::normalise_back(batch.sizes, batch.values, passed, statistics.mean, inverse, batch.scale);
+  }
+};
+
+void check_near(const Values& found, const Values& wanted, double share) {
+  REQUIRE(found.size() == wanted.size());
+  double largest = 1, apart = 0;  // what is taken from each other is of the order of 1
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(wanted[i])));
+    apart = std::max(apart, std::abs(static_cast<double>(found[i]) - static_cast<double>(wanted[i])));
+  }
+  CHECK(apart <= share * largest);
+}
+
+}  // namespace
+
+TEST_CASE("a batch's statistics, what they normalise, and the gradients are those of the formulas", "[cuda]") {
+  const NormalisedBatch batch(any_batch(), GENERATE(Layout::Nchw, Layout::Nhwc), any_type());
+  const bool relu = GENERATE(false, true), accumulate = GENERATE(false, true);
+  const DataType f = DataType::F32;
+  const Numbers running_mean(Values(batch.channels(), 1), f), running_variance(Values(batch.channels(), 2), f),
+      mean(Values(batch.channels(), kNan), f), inverse(Values(batch.channels(), kNan), f), scale(batch.scale, f),
+      shift(batch.shift, f), scale_gradient(Values(batch.channels(), kNan), f),
+      shift_gradient(Values(batch.channels(), kNan), f);
+  const Numbers in(batch.laid_out(batch.values), batch.type), above(batch.laid_out(batch.above), batch.type),
+      out(Values(batch.count(), kNan), batch.type), dx(Values(batch.count(), accumulate ? 2 : kNan), batch.type);
+  const NormalisationArrays arrays{.running_mean = running_mean.floats(),
+                                   .running_variance = running_variance.floats(),
+                                   .mean = mean.floats(),
+                                   .inverse_deviation = inverse.floats(),
+                                   .scale = scale.floats(),
+                                   .shift = shift.floats(),
+                                   .channels = batch.sizes.c,
+                                   .per_channel = batch.sizes.per_channel()};
+  const std::int64_t count = batch.sizes.count();
+  const Things<float> parts(Values(static_cast<std::size_t>(channel_sums_bytes(count, batch.order())) / 4, kNan));
+  launch_batch_statistics(in.data(), parts.data(), batch.type, count, batch.order(), arrays,
+                          {.epsilon = 1e-3F, .momentum = 0.1F}, nullptr);
+  launch_normalise(in.data(), out.data(), arrays, batch.type, count, batch.order(), relu, nullptr);
+  launch_normalise_backward({.in = in.data(),
+                             .dy = above.data(),
+                             .dx = dx.data(),
+                             .relu = relu,
+                             .accumulate = accumulate,
+                             .scale = scale_gradient.floats(),
+                             .shift = shift_gradient.floats()},
+                            parts.data(), arrays, batch.type, count, batch.order(), nullptr);
+
+  const FormulasOfBatch wanted(batch, relu);
+  Values gradient = wanted.gradients.input;
+  for (float& each : gradient) each += accumulate ? 2.0F : 0.0F;
+  const double rounding = batch.type == f ? 1e-5 : batch.type == DataType::F16 ? 1e-3 : 8e-3;
+  check_near(mean.values(), wanted.statistics.mean, 1e-5);
+  check_near(inverse.values(), wanted.inverse, 1e-5);
+  check_near(running_mean.values(), wanted.running_mean, 1e-5);
+  check_near(running_variance.values(), wanted.running_variance, 1e-5);
+  check_near(batch.laid_out(out.values(), true), wanted.normalised, rounding);
+  check_near(scale_gradient.values(), wanted.gradients.scale, 1e-4);
+  check_near(shift_gradient.values(), wanted.gradients.shift, 1e-4);
+  check_near(batch.laid_out(dx.values(), true), gradient, rounding);
+}
+
+TEST_CASE("an evaluation normalises with the running averages", "[cuda]") {
+  const Numbers running_mean({1, -2}, DataType::F32), running_variance({3, 0}, DataType::F32),
+      mean({kNan, kNan}, DataType::F32), inverse({kNan, kNan}, DataType::F32);
+  const NormalisationArrays arrays{.running_mean = running_mean.floats(),
+                                   .running_variance = running_variance.floats(),
+                                   .mean = mean.floats(),
+                                   .inverse_deviation = inverse.floats(),
+                                   .channels = 2,
+                                   .per_channel = 9};
+  launch_running_statistics(arrays, 1, nullptr);
+  CHECK(mean.values() == Values{1, -2});
+  CHECK(inverse.values() == Values{0.5F, 1});
+  CHECK(running_mean.values() == Values{1, -2});
 }
 
 TEST_CASE("filled values are uniform within their bounds", "[cuda]") {

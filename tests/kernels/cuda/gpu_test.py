@@ -105,7 +105,11 @@ class Training(unittest.TestCase):
     def test_algorithms_differ_by_rounding_alone(self):
         first = train(MNIST, {"batch": BATCH, "algorithm": "heuristic"}, steps=5)[1]
         for algorithm in ("find", "fixed"):
-            self.assertSame(first, train(MNIST, {"batch": BATCH, "algorithm": algorithm}, steps=5)[1])
+            _, losses, events = train(MNIST, {"batch": BATCH, "algorithm": algorithm}, steps=5)
+            self.assertAlmostEqual(first[0], losses[0], delta=1e-4 * abs(first[0]))
+            # Rounding grows with each step: an H200's second losses once differed by 0.17 %, once not at all.
+            for one, other in zip(first, losses):
+                self.assertAlmostEqual(one, other, delta=1e-2 * abs(one), msg=f"{algorithm}: {only(events, 'ready')[0]}")
 
     def test_a_fused_pass_computes_what_its_operations_do(self):
         for workload in (MNIST, RESNET):

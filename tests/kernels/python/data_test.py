@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "kernels" / "python"))
 
 from nocturne_worker import image_set, request, session  # noqa: E402
+from nocturne_worker.counter_random import numpy_or_none  # noqa: E402
 from nocturne_worker.networks import RESNET50, Network, dense  # noqa: E402
 from nocturne_worker.refusal import Unsupported  # noqa: E402
 
@@ -25,6 +26,16 @@ class Synthetic(unittest.TestCase):
         self.assertEqual(list(images.images[:10]), [174, 155, 241, 73, 140, 60, 192, 80, 16, 94])
         self.assertEqual(list(images.images[-4:]), [227, 185, 39, 167])
         self.assertEqual((list(images.labels[:6]), images.labels[255]), ([392, 187, 563, 959, 816, 708], 661))
+
+    @unittest.skipUnless(numpy_or_none(), "there is no NumPy")
+    def test_a_batch_is_what_is_stored_scaled(self):
+        images = image_set.synthetic_images(SMALL, 16)
+        stored, labels = images.take_stored([3, 259])
+        self.assertEqual((stored.dtype.name, stored.shape, list(labels)), ("uint8", (2, 3, 32, 32), [959] * 2))
+        scaled = images.take([3, 259])[0]
+        self.assertEqual((scaled.dtype.name, scaled.shape), ("float32", stored.shape))
+        self.assertLess(abs(scaled * 255 - stored).max(), 1e-4)
+        self.assertEqual((stored[0] == stored[1]).all(), True)  # of 256 stored images
 
     def test_an_epoch_is_whole_batches_of_any_size_and_shows_all_images(self):
         self.assertEqual([image_set.synthetic_images(SMALL, batch).count for batch in (1, 3, 96, 700)],

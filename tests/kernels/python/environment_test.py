@@ -136,6 +136,12 @@ class Gpus(unittest.TestCase):
             self.assertEqual(torch.backends.cuda.matmul.allow_tf32, precision == "tf32")
             self.assertFalse(torch.backends.cudnn.benchmark)
 
+    def test_a_gpu_can_be_given_images_as_they_are_stored(self):
+        worker, images = pytorch_worker.PyTorch(), mock.Mock()
+        self.assertIs(worker.take(images, [1]), images.take.return_value)
+        worker.takes_stored = True
+        self.assertIs(worker.take(images, [1]), images.take_stored.return_value)
+
     def test_a_gpu_too_old_for_a_precision_is_named(self):
         torch = mock.Mock()
         torch.cuda.is_available.return_value = True
