@@ -1,7 +1,8 @@
-"""nocturne-tensorflow2: TensorFlow 2 (2.1 and later), the training step as one tf.function.
+"""nocturne-tensorflow2: TensorFlow 2 (2.1 and later), the training step as one tf.function unless `execution` is eager.
 
     device          cpu, cuda
     graph_compiler  none; xla: jit_compile of the whole step, before TensorFlow 2.5 automatic clustering for the CPU
+    execution       graph: one tf.function; eager: operation by operation, as TensorFlow 2 runs what nobody wraps
     precision       f32; bf16: activations and their gradients, while master weights, loss and optimizer stay f32;
                     tf32, on a GPU: f32 whose products are taken in TF32
     onednn          true, false: TensorFlow's own switch (TensorFlow 2.5 and later)
@@ -33,6 +34,15 @@ def version_of(text):
     return tuple(int(part) for part in text.split(".")[:2])
 
 
+def is_eager(settings):
+    return settings.own.get("execution", "graph") == "eager"
+
+
+def refuse_eager_xla(settings):
+    if is_eager(settings) and settings.graph_compiler == "xla":
+        raise Unsupported("execution eager with graph_compiler xla: XLA compiles graphs")
+
+
 class Training(object):
     """What networks do in training only. Masks of dropout are functions of seed and step, so that a compiled step may
     be run and undone without changing them."""
@@ -56,11 +66,13 @@ class TensorFlow2(Worker):
     name = "nocturne-tensorflow2"
     networks = {name: NETWORKS[name] for name in NETWORKS_HERE}
     choices = {"device": ("cpu", "cuda"), "precision": ("f32", "bf16", "tf32"), "layout": ("nhwc",),
-               "graph_compiler": ("none", "xla"), "onednn": (True, False)}
+               "graph_compiler": ("none", "xla"), "onednn": (True, False), "execution": ("graph", "eager")}
     _gpu = None
+    _eager = False
     has_inter_threads = True
 
     def import_framework(self, settings):
+        refuse_eager_xla(settings)
         os.environ.update(environment(settings, True))
         import tensorflow as tf
         self.tf = tf
@@ -118,7 +130,8 @@ class TensorFlow2(Worker):
         return {"tensorflow": self.tf.__version__}
 
     def facts(self):
-        return {} if self._gpu is None else {"device": self._gpu}
+        facts = {"execution": "eager"} if self._eager else {}
+        return facts if self._gpu is None else dict(facts, device=self._gpu)
 
     def synchronise(self):
         if self._gpu is not None:
@@ -133,7 +146,7 @@ class TensorFlow2(Worker):
     def build(self, plan):
         tf = self.tf
         self._network, self._rule, self._seed, self._dropout = plan.network, plan.rule, plan.seed, plan.dropout
-        self._xla = plan.settings.graph_compiler == "xla"
+        self._xla, self._eager = plan.settings.graph_compiler == "xla", is_eager(plan.settings)
         compiled = {"jit_compile": True} if self._xla and self._jit_compile else {}
         self._variables, self._averages, self._moving = {}, {}, {}
         for tensor in plan.network.tensors:
@@ -145,8 +158,11 @@ class TensorFlow2(Worker):
             if kind == "scale":
                 self._moving[layer] = tf.Variable(values * 0), tf.Variable(values * 0 + 1)
         self._step_number = 0
-        self._train = tf.function(self._train_step, **compiled)
-        self._infer = tf.function(self._forward, **compiled)
+        if self._eager:
+            self._train, self._infer = self._train_step, self._forward
+        else:
+            self._train = tf.function(self._train_step, **compiled)
+            self._infer = tf.function(self._forward, **compiled)
 
     def _forward(self, images, training=None):
         return NETWORKS_HERE[self._network.name](self.tf, self._variables, self.tf.cast(images, self._type), training)
@@ -182,6 +198,8 @@ class TensorFlow2(Worker):
 
     def compile(self, images, labels):
         arguments = self._arguments(images, labels)
+        if self._eager:
+            return
         if not self._xla:
             self._train.get_concrete_function(*arguments)
             return

@@ -22,7 +22,9 @@ enum class Grade {
 
 struct Evidence {
   Grade grade = Grade::Pairs;
-  double percent = 0;  ///< 100 · (T(reference) / T(candidate) − 1); of first epochs: what they take longer
+  /// 100 · (T(reference) / T(candidate) − 1); of first epochs: what they take longer; of later ones: how far they
+  /// scatter; of an interaction: what the gain of one network has beyond that of the other.
+  double percent = 0;
   double low_percent = 0, high_percent = 0;
   std::int64_t repetitions = 0;  ///< pairs; processes of both trials; runs
   double epochs = 0;             ///< the horizon; of first epochs: 1
@@ -31,22 +33,34 @@ struct Evidence {
 };
 
 /// The best there is: pairs before trials, more before fewer. Both sides are of one campaign with the published
-/// result's network, measured on a machine with this fingerprint key, and differ as published. Empty: nothing.
+/// result's network, measured on a machine with this fingerprint key, and differ as published; of an interaction, of
+/// one campaign a network. Empty: nothing.
 [[nodiscard]] std::optional<Evidence> find_evidence(const db::Store& store, const PublishedResult& published,
-                                                    const std::string& fingerprint_key);
+                                                    const std::string& fingerprint_key, const FrameworkLabels& known);
 
 /// Why a side of the published result did not run when it was tried here: "tensorflow-1.14: unsupported: …"; empty: it
 /// was not tried, or ran.
 [[nodiscard]] std::string failure_of(const db::Store& store, const PublishedResult& published,
-                                     const std::string& fingerprint_key);
+                                     const std::string& fingerprint_key, const FrameworkLabels& known);
+
+/// How far the epochs of a process scatter about its own mean: one standard deviation, in percent of an epoch, over
+/// processes, with its 95 % interval (the chi-square interval of a variance, which takes epochs for independent).
+/// `log_seconds`: of each process, one value an epoch. Empty: no process has two.
+struct Scatter {
+  double percent = 0, low_percent = 0, high_percent = 0;
+  std::int64_t processes = 0;  ///< that have two epochs or more
+};
+[[nodiscard]] std::optional<Scatter> scatter_of(const std::vector<std::vector<double>>& log_seconds);
 
 enum class ReplicationOutcome {
-  Confirmed,    ///< the whole interval lies on the published side of 0
-  Reversed,     ///< the whole interval lies on the other side
-  Undecided,    ///< 0 is inside; or what was measured was not interleaved, which decides nothing
-  NotMeasured,  ///< there is nothing
+  Confirmed,      ///< the whole interval lies on the published side
+  Reversed,       ///< the whole interval lies on the other side
+  Undecided,      ///< neither; or what was measured was not interleaved, which decides nothing
+  NotMeasured,    ///< there is nothing
+  NotMeasurable,  ///< nor can there be on this machine
 };
-[[nodiscard]] std::string_view to_text(ReplicationOutcome finding);  ///< confirmed, reversed, undecided, not measured
+/// confirmed, reversed, undecided, not measured, not measurable here
+[[nodiscard]] std::string_view to_text(ReplicationOutcome finding);
 
 /// Where the published size lies.
 enum class Size {
@@ -60,13 +74,17 @@ enum class Size {
 struct Judgement {
   ReplicationOutcome finding = ReplicationOutcome::NotMeasured;
   Size size = Size::Unknown;
+  Reading reading = Reading::Speed;  ///< of the published percentage: the one nearer to the interval
   friend bool operator==(const Judgement&, const Judgement&) = default;
 };
 
-/// `published_percent`: of the gain, not 0; empty: a gain above 0, of no particular size. `low_percent` and
+/// `published_percent`: as the paper writes it, not 0; empty: a gain above 0, of no particular size. `low_percent` and
 /// `high_percent`: ends of the interval of the gain that was measured; interleaved: from pairs that were alive
-/// together.
+/// together. Both readings of the percentage are looked at, and the size is judged by the nearer.
 [[nodiscard]] Judgement judge(std::optional<double> published_percent, double low_percent, double high_percent,
+                              bool interleaved);
+/// By the kind of the published result: same, far behind, stable and interactions by its margin.
+[[nodiscard]] Judgement judge(const PublishedResult& published, double low_percent, double high_percent,
                               bool interleaved);
 
 /// "confirmed, but smaller", "undecided, the published size is excluded".

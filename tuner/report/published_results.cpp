@@ -1,14 +1,55 @@
 #include "tuner/report/published_results.hpp"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "tuner/campaign/answer/default_settings.hpp"
 
 namespace nocturne::report {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::array<std::pair<std::string_view, PublishedKind>, 6> kKinds = {
+    {{"faster", PublishedKind::Faster},
+     {"same", PublishedKind::Same},
+     {"far_behind", PublishedKind::FarBehind},
+     {"first_epoch", PublishedKind::FirstEpoch},
+     {"later_epochs", PublishedKind::LaterEpochs},
+     {"interaction", PublishedKind::Interaction}}};
+
+bool has_margin(PublishedKind kind) {
+  return kind != PublishedKind::Faster && kind != PublishedKind::FirstEpoch;
+}
+
+ShippedAnswer read_shipped(const json& document) {
+  return {.machine = document.at("machine").get<std::string>(),
+          .percent = document.at("percent").get<double>(),
+          .low_percent = document.at("low_percent").get<double>(),
+          .high_percent = document.at("high_percent").get<double>(),
+          .pairs = document.at("pairs").get<std::int64_t>(),
+          .note = document.value("note", "")};
+}
+
+/// What a kind asks for. The error is what is wrong.
+std::expected<void, std::string> read_sides(const json& document, PublishedResult& published) {
+  for (const auto& [key, side] : {std::pair{"reference", &published.reference}, {"candidate", &published.candidate}}) {
+    auto read = read_side(document.at(key));
+    if (!read) return std::unexpected(fmt::format("{}: {}", key, read.error()));
+    *side = std::move(*read);
+  }
+  if (published.published_percent == 0.0 || published.reference == published.candidate)
+    return std::unexpected("a published result says which of two different sides is faster");
+  if (published.kind == PublishedKind::Interaction) {
+    published.other_network = document.at("other_network").get<std::string>();
+    if (published.other_network == published.network)
+      return std::unexpected("an interaction is between two different networks");
+  }
+  return {};
+}
 
 std::expected<PublishedResult, std::string> read_published_result(const json& document) {
   PublishedResult published;
@@ -16,33 +57,43 @@ std::expected<PublishedResult, std::string> read_published_result(const json& do
     published.id = document.at("id").get<std::string>();
     published.title = document.at("title").get<std::string>();
     published.sentence = document.at("sentence").get<std::string>();
+    published.place = document.value("place", "");
     published.network = document.at("network").get<std::string>();
     published.device = document.at("device").get<std::string>();
-    const auto kind = document.value("kind", "faster");
-    if (kind != "faster" && kind != "first_epoch") return std::unexpected(fmt::format("there is no kind '{}'", kind));
-    published.kind = kind == "faster" ? PublishedKind::Faster : PublishedKind::FirstEpoch;
-    if (published.kind == PublishedKind::FirstEpoch) return published;
+    published.today = document.value("today", false);
     published.needs = document.value("needs", "");
-    published.published_percent = document.at("published_percent").get<double>();
-    for (const auto& [key, side] :
-         {std::pair{"reference", &published.reference}, {"candidate", &published.candidate}}) {
-      auto read = space::Configuration::from_json(document.at(key));
-      if (!read) return std::unexpected(fmt::format("{}: {}", key, read.error()));
-      *side = std::move(*read);
-    }
+    published.campaign = document.value("campaign", "");
+    const auto name = document.value("kind", "faster");
+    const auto* const kind = std::ranges::find(kKinds, name, &decltype(kKinds)::value_type::first);
+    if (kind == kKinds.end()) return std::unexpected(fmt::format("there is no kind '{}'", name));
+    published.kind = kind->second;
+    if (has_margin(published.kind)) published.margin_percent = document.at("margin_percent").get<double>();
+    if (document.contains("published_percent"))
+      published.published_percent = document.at("published_percent").get<double>();
+    for (const json& each : document.value("shipped", json::array())) published.shipped.push_back(read_shipped(each));
+    if (!is_of_epochs(published.kind))
+      if (auto sides = read_sides(document, published); !sides) return std::unexpected(sides.error());
   } catch (const json::exception& error) {
     return std::unexpected(std::string(error.what()));
   }
-  if (published.published_percent == 0 || published.reference == published.candidate)
-    return std::unexpected("a published result says which of two different sides is faster");
   return published;
 }
 
-bool is_none(const space::Value& value) {
-  return value == space::Value(std::string("none"));
+}  // namespace
+
+std::string_view to_text(PublishedKind kind) {
+  return std::ranges::find(kKinds, kind, &decltype(kKinds)::value_type::second)->first;
 }
 
-}  // namespace
+std::string_view to_text(Reading reading) {
+  return reading == Reading::Speed ? "speed" : "time saved";
+}
+
+double gain_percent(double published_percent, Reading reading) {
+  if (reading == Reading::Speed) return published_percent;
+  if (published_percent >= 100) return std::numeric_limits<double>::infinity();
+  return 100 * (1 / (1 - published_percent / 100) - 1);
+}
 
 std::expected<std::vector<PublishedResult>, std::string> read_published_results(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
@@ -58,34 +109,17 @@ std::expected<std::vector<PublishedResult>, std::string> read_published_results(
   return published_results;
 }
 
-bool is_side(const PublishedResult& published, const space::Configuration& side,
-             const space::Configuration& configuration) {
-  for (const auto& [name, value] : side.values()) {
-    const space::Value* found = configuration.find(name);
-    if (found == nullptr ? !is_none(value) : *found != value) return false;
-  }
+bool is_side(const PublishedResult& published, const PublishedSide& side, const space::Configuration& configuration,
+             const FrameworkLabels& known) {
+  if (!is_side(side, configuration, known)) return false;
   const space::Value* device = configuration.find("device");
   const std::string on = device == nullptr ? "cpu" : space::to_text(*device);
   return (on == "cuda" ? "gpu" : on) == published.device;  // the paper has one kind of GPU
 }
 
 bool differ_as_published(const PublishedResult& published, const space::Configuration& reference,
-                         const space::Configuration& candidate) {
-  for (const tuner::Change& change : tuner::changes_between(reference, candidate)) {
-    const bool is_published =
-        published.reference.find(change.parameter) != nullptr || published.candidate.find(change.parameter) != nullptr;
-    if (!is_published && change.from && change.to) return false;
-  }
-  return true;
-}
-
-std::string side_words(const space::Configuration& side, const space::Space* space) {
-  std::string words;
-  for (const auto& [name, value] : side.values()) {
-    if (space != nullptr && space->find(name) == nullptr && is_none(value)) continue;
-    words += fmt::format("{}{}={}", words.empty() ? "" : ",", name, space::to_text(value));
-  }
-  return words;
+                         const space::Configuration& candidate, const FrameworkLabels& known) {
+  return differ_as_sides(published.reference, published.candidate, reference, candidate, known);
 }
 
 }  // namespace nocturne::report

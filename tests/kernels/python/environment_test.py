@@ -53,6 +53,16 @@ class TensorFlow(unittest.TestCase):
             asked = settings(tensorflow1_worker.TensorFlow1, graph_compiler=compiler)
             self.assertEqual(tensorflow1_worker.environment(asked), {})
 
+    def test_what_runs_operation_by_operation_is_not_compiled(self):
+        worker = tensorflow2_worker.TensorFlow2
+        tensorflow2_worker.refuse_eager_xla(settings(worker, execution="eager"))
+        tensorflow2_worker.refuse_eager_xla(settings(worker, execution="graph", graph_compiler="xla"))
+        tensorflow2_worker.refuse_eager_xla(settings(worker, graph_compiler="xla"))
+        with self.assertRaises(Unsupported):
+            tensorflow2_worker.refuse_eager_xla(settings(worker, execution="eager", graph_compiler="xla"))
+        with self.assertRaises(Unsupported):
+            settings(worker, execution="dynamic")
+
     def test_versions_are_compared_as_numbers(self):
         self.assertLess(tensorflow2_worker.version_of("2.1.0"), (2, 5))
         self.assertGreater(tensorflow2_worker.version_of("2.21.0-rc1"), (2, 5))

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <catch2/catch_approx.hpp>
@@ -20,15 +21,15 @@ namespace {
 report::PublishedResult published_that_bf16_is_faster(double percent = 54) {
   report::PublishedResult published{
       .id = "bf16", .title = "bf16", .network = "mnist_cnn", .device = "cpu", .published_percent = percent};
-  published.reference.set("precision", std::string("f32"));
-  published.candidate.set("precision", std::string("bf16"));
+  published.reference.settings.set("precision", std::string("f32"));
+  published.candidate.settings.set("precision", std::string("bf16"));
   return published;
 }
 
 std::optional<report::Evidence> evidence_at(const test::CliFixture& cli, const report::PublishedResult& published,
                                             const std::string& key = space::Fingerprint().key()) {
   const db::Store store = cli.open();
-  return report::find_evidence(store, published, key);
+  return report::find_evidence(store, published, key, {});
 }
 
 }  // namespace
@@ -74,10 +75,28 @@ TEST_CASE("a side that never trained here is named with its reason", "[report]")
   (void)test::fill(cli);
   report::PublishedResult published = published_that_bf16_is_faster();
   published.candidate = {};
-  published.candidate.set("threads", std::int64_t{3});
-  const auto failure = report::failure_of(cli.open(), published, space::Fingerprint().key());
+  published.candidate.settings.set("threads", std::int64_t{3});
+  const auto failure = report::failure_of(cli.open(), published, space::Fingerprint().key(), {});
   CHECK_THAT(failure, ContainsSubstring("threads=3: crashed: signal 11"));
-  CHECK(report::failure_of(cli.open(), published_that_bf16_is_faster(), space::Fingerprint().key()).empty());
+  CHECK(report::failure_of(cli.open(), published_that_bf16_is_faster(), space::Fingerprint().key(), {}).empty());
+}
+
+TEST_CASE("an interaction needs a campaign of each network, and is what one gain has beyond the other", "[report]") {
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  report::PublishedResult published = published_that_bf16_is_faster();
+  published.kind = report::PublishedKind::Interaction;
+  published.other_network = "resnet50";
+  CHECK(!evidence_at(cli, published));
+  published.other_network = "mnist_cnn";  // the same again: no interaction, with the width of both
+  const auto one = evidence_at(cli, published_that_bf16_is_faster()), none = evidence_at(cli, published);
+  REQUIRE(none);
+  CHECK(none->grade == report::Grade::Pairs);
+  CHECK(none->percent == Approx(0).margin(1e-9));
+  const double down = std::log(one->percent + 100) - std::log(one->low_percent + 100);
+  const double up = std::log(one->high_percent + 100) - std::log(one->percent + 100);
+  CHECK(none->low_percent == Approx(100 * std::expm1(-std::hypot(down, up))));
+  CHECK(none->high_percent == Approx(100 * std::expm1(std::hypot(down, up))));
 }
 
 TEST_CASE("first epochs are compared with the later ones of their own processes", "[report]") {
@@ -100,13 +119,22 @@ TEST_CASE("first epochs are compared with the later ones of their own processes"
       .id = "first", .kind = report::PublishedKind::FirstEpoch, .network = "mnist_cnn", .device = "cpu"};
   add("one-epoch", {9});
   add("three-epochs", {12, 10, 10});
-  CHECK(!report::find_evidence(store, published, space::Fingerprint().key()));  // one run has no interval
+  CHECK(!report::find_evidence(store, published, space::Fingerprint().key(), {}));  // one run has no interval
   add("three-more", {12, 10, 10});
-  const auto found = report::find_evidence(store, published, space::Fingerprint().key());
+  const auto found = report::find_evidence(store, published, space::Fingerprint().key(), {});
   REQUIRE(found);
   CHECK(found->grade == report::Grade::Epochs);
   CHECK(found->repetitions == 2);
   CHECK(found->percent == Approx(20));
+
+  add("later-ones-differ", {20, 11, 10});
+  published.kind = report::PublishedKind::LaterEpochs;
+  const auto later = report::find_evidence(store, published, space::Fingerprint().key(), {});
+  REQUIRE(later);
+  CHECK(later->repetitions == 3);  // the first epoch counts nowhere
+  CHECK(later->percent == Approx(100 * std::expm1(std::log(1.1) / std::sqrt(2.0) / std::sqrt(3.0))));
+  CHECK(later->low_percent < later->percent);
+  CHECK(later->high_percent > later->percent);
 }
 
 TEST_CASE("a report without measurements says how to measure each published result, or why it cannot be",
@@ -119,13 +147,28 @@ TEST_CASE("a report without measurements says how to measure each published resu
   if (measure::probe_machine_cheaply().gpus.empty()) CHECK_THAT(cli.out(), ContainsSubstring("no GPU here"));
   CHECK(!std::filesystem::exists(cli.database()));
   CHECK(cli.nocturne({"report", "paper", "--json"}) == ExitCode::NotFound);
-  const auto document = cli.json().at("results");
-  CHECK(document.at(0).at("result") == "tensorflow-2.1");
-  CHECK(document.at(0).at("published_percent") == 54);
-  CHECK(document.at(0).at("finding") == "not measured");
-  CHECK(document.at(0).at("measured").is_null());
-  CHECK(document.at(1).at("command") == "");
-  CHECK_THAT(document.at(1).at("reason").get<std::string>(), ContainsSubstring("no recipe builds TensorFlow"));
+  std::map<std::string, nlohmann::json> rows;
+  const nlohmann::json document = cli.json().at("results");
+  for (const auto& row : document) rows[row.at("result")] = row;
+  const nlohmann::json& versions = rows.at("tensorflow-2.1");
+  CHECK(versions.at("published_percent") == 54);
+  CHECK(versions.at("readings").at("time_saved_percent").get<double>() == Approx(100 / 0.46 - 100));
+  CHECK(versions.at("finding") == "not measured");
+  CHECK(versions.at("measured").is_null());
+  CHECK(versions.at("shipped").at(0).at("finding") == "undecided");
+  CHECK(versions.at("shipped").at(0).at("published_size") == "smaller");
+  CHECK(rows.at("ngraph").at("shipped").at(0).at("finding") == "confirmed");
+  CHECK(rows.at("pytorch-similar").at("shipped").at(0).at("finding") == "undecided");
+  CHECK(rows.at("mxnet-similar").at("shipped").at(0).at("finding") == "reversed");
+  CHECK(rows.at("cntk-behind").at("shipped").at(0).at("finding") == "confirmed");
+  CHECK(rows.at("xla-gpu-today").at("today") == true);
+  const nlohmann::json& built = rows.at("tensorflow-from-source");
+  CHECK(built.at("finding") == "not measurable here");
+  CHECK(built.at("elsewhere") == true);
+  CHECK_THAT(built.at("reason").get<std::string>(), ContainsSubstring("labelled tensorflow 2.1, hub"));
+  CHECK_THAT(built.at("command").get<std::string>(), ContainsSubstring("framework=tensorflow-2.1,source=hub"));
+  CHECK_THAT(rows.at("compiler-and-network").at("command").get<std::string>(),
+             ContainsSubstring("examples/resnet50-cpu.json") && ContainsSubstring("examples/paper-mnist-cpu.json"));
   CHECK(cli.nocturne({"report", "papre"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"report", "paper", "--json", "--markdown"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"report", "paper", "--measure", "--time", "soon"}) == ExitCode::Usage);
@@ -143,7 +186,7 @@ TEST_CASE("a published result's row in Markdown has what was measured, by what, 
                                                              .judgement = {},
                                                              .reason = "no a|b\nhere",
                                                              .command = {}}});
-  CHECK_THAT(text, ContainsSubstring("| bf16 | +54 % | +3.2 % (+1.1 to +5.4 %) | 8 pairs, 12 epochs | confirmed, but "
-                                     "smaller |\n"));
-  CHECK_THAT(text, ContainsSubstring("| bf16 | -30 % | – | 0 | not measured: no a\\|b here |\n"));
+  CHECK_THAT(text, ContainsSubstring("| bf16 | +54 % (or +117 %) | +3.2 % (+1.1 to +5.4 %) | 8 pairs, 12 epochs | "
+                                     "confirmed, but smaller | – |\n"));
+  CHECK_THAT(text, ContainsSubstring("| bf16 | -30 % (or -23 %) | – | 0 | not measured: no a\\|b here | – |\n"));
 }

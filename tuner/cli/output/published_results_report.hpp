@@ -18,8 +18,9 @@ struct PublishedResultRow {
   report::PublishedResult published;
   std::optional<report::Evidence> evidence;
   report::Judgement judgement;
-  std::string reason;   ///< why there is nothing, or nothing better; may be empty
-  std::string command;  ///< that would measure it; empty: none would, or none is needed
+  std::string reason;      ///< why there is nothing, or nothing better; may be empty
+  std::string command{};   ///< that would measure it; empty: none would, or none is needed
+  bool elsewhere = false;  ///< not on this machine: the command is for another
 };
 
 void print_published_results(const Context& context, const std::vector<PublishedResultRow>& rows);

@@ -31,9 +31,12 @@ namespace {
 
 /// The campaign of the commands that are suggested, where none was named.
 constexpr const char* kPaperCampaign = "examples/paper-mnist-cpu.json";
+constexpr const char* kTodaysCampaign = "examples/modern-mnist-cpu.json";
 
+/// What it is, and what the frameworks that it knows are labelled with.
 struct Machine {
-  measure::MachineFacts facts = measure::probe_machine(tuner::find_installation().machine_roots());
+  measure::MachineFacts facts;
+  report::FrameworkLabels frameworks;
   std::string key = measure::fingerprint_of(facts).key();
 };
 
@@ -43,33 +46,53 @@ std::vector<report::PublishedResult> published_results_of_the_paper() {
   return std::move(*published_results);
 }
 
-std::string command_for(const report::PublishedResult& published, const std::string& campaign) {
-  const std::string file = campaign.empty() ? kPaperCampaign : campaign;
-  if (published.kind == report::PublishedKind::FirstEpoch)
+std::string command_for(const report::PublishedResult& published, const Machine& machine, const std::string& campaign) {
+  const std::string shipped = published.campaign.empty() ? kPaperCampaign : published.campaign;
+  const std::string file = campaign.empty() ? shipped : campaign;
+  if (report::is_of_epochs(published.kind))
     return tuner::command_text({"report", "paper", "--measure", "--campaign", file});
-  return tuner::command_text("compare",
-                             fmt::format("{} {} --campaign {} --measure", report::side_words(published.reference),
-                                         report::side_words(published.candidate), measure::shell_quote(file)));
+  const auto compare_in = [&](const std::string& each) {
+    return tuner::command_text(
+        "compare",
+        fmt::format("{} {} --campaign {} --measure", report::side_words(published.reference, machine.frameworks),
+                    report::side_words(published.candidate, machine.frameworks), measure::shell_quote(each)));
+  };
+  // One of each network.
+  if (published.kind == report::PublishedKind::Interaction)
+    return compare_in(shipped) + " && " + compare_in(published.today ? kTodaysCampaign : kPaperCampaign);
+  return compare_in(file);
+}
+
+/// Why nothing on this machine can measure it, a sentence; empty: nothing is known against it.
+std::string obstacle_to(const report::PublishedResult& published, const Machine& machine) {
+  if (published.device == "gpu" && machine.facts.gpus.empty()) return "no GPU here";
+  for (const report::PublishedSide* side : {&published.reference, &published.candidate}) {
+    const bool is_named = !side->framework.empty() || !side->source.empty();
+    if (is_named && report::framework_of(*side, machine.frameworks).empty())
+      return fmt::format("no recipe here is labelled {}; one of your own may be", side->text());
+  }
+  return {};
 }
 
 PublishedResultRow row_of(const db::Store* store, const report::PublishedResult& published, const Machine& machine,
                           const std::string& campaign) {
-  PublishedResultRow row{.published = published, .evidence = {}, .judgement = {}, .reason = {}, .command = {}};
-  if (published.device == "gpu" && machine.facts.gpus.empty()) {
-    row.reason = "no GPU here";
-    return row;
-  }
+  PublishedResultRow row{.published = published, .evidence = {}, .judgement = {}, .reason = {}};
   if (store != nullptr) {
-    row.evidence = report::find_evidence(*store, published, machine.key);
-    row.reason = report::failure_of(*store, published, machine.key);
+    row.evidence = report::find_evidence(*store, published, machine.key, machine.frameworks);
+    row.reason = report::failure_of(*store, published, machine.key, machine.frameworks);
   }
   if (row.evidence) {
-    row.judgement = report::judge(published.published_percent, row.evidence->low_percent, row.evidence->high_percent,
+    row.judgement = report::judge(published, row.evidence->low_percent, row.evidence->high_percent,
                                   row.evidence->grade != report::Grade::Trials);
+  } else if (std::string obstacle = obstacle_to(published, machine); !obstacle.empty()) {
+    row.judgement.finding = report::ReplicationOutcome::NotMeasurable;
+    row.reason = std::move(obstacle);
+    row.elsewhere = true;
+    row.command = command_for(published, machine, {});
   }
   if (!row.evidence && row.reason.empty()) row.reason = published.needs;
   if (row.reason.empty() && (!row.evidence || row.evidence->grade == report::Grade::Trials))
-    row.command = command_for(published, campaign);
+    row.command = command_for(published, machine, campaign);
   return row;
 }
 
@@ -94,20 +117,21 @@ ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow
 
 /// Both sides in the space of a campaign, the rest as in its default; of whole epochs the default itself.
 std::expected<std::vector<space::Configuration>, std::string> sides_in(const tuner::CampaignSpec& spec,
-                                                                       const report::PublishedResult& published) {
-  if (spec.workload.network != published.network)
+                                                                       const report::PublishedResult& published,
+                                                                       const report::FrameworkLabels& known) {
+  if (spec.workload.network != published.network && spec.workload.network != published.other_network)
     return std::unexpected(fmt::format("'{}' trains {}, not {}", spec.name, spec.workload.network, published.network));
-  if (published.kind == report::PublishedKind::FirstEpoch) return std::vector{spec.space.default_configuration()};
+  if (report::is_of_epochs(published.kind)) return std::vector{spec.space.default_configuration()};
   std::vector<space::Configuration> sides;
-  for (const space::Configuration* side : {&published.reference, &published.candidate}) {
-    auto read =
-        read_configuration(spec.space, spec.space.default_configuration(), report::side_words(*side, &spec.space));
+  for (const report::PublishedSide* side : {&published.reference, &published.candidate}) {
+    const std::string words = report::side_words(*side, known, &spec.space);
+    auto read = read_configuration(spec.space, spec.space.default_configuration(), words);
     if (!read) return std::unexpected(fmt::format("not in '{}': {}", spec.name, read.error()));
-    if (!report::is_side(published, *side, *read))
-      return std::unexpected(fmt::format("not in '{}': {}", spec.name, report::side_words(*side)));
+    if (!report::is_side(published, *side, *read, known))
+      return std::unexpected(fmt::format("not in '{}': {}", spec.name, words));
     sides.push_back(std::move(*read));
   }
-  if (!report::differ_as_published(published, sides[0], sides[1])) {
+  if (!report::differ_as_published(published, sides[0], sides[1], known)) {
     return std::unexpected(
         fmt::format("in '{}' the two sides differ in more than the published result is about", spec.name));
   }
@@ -126,11 +150,12 @@ bool is_settled(const PublishedResultRow& row) {
 }
 
 /// What can be measured with this campaign; why the rest cannot is said in its row.
-std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<PublishedResultRow>& rows) {
+std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<PublishedResultRow>& rows,
+                                const report::FrameworkLabels& known) {
   std::vector<Missing> missing;
   for (PublishedResultRow& row : rows) {
-    if (row.published.device == "gpu" || is_settled(row)) continue;
-    auto sides = sides_in(spec, row.published);
+    if (row.elsewhere || is_settled(row)) continue;
+    auto sides = sides_in(spec, row.published, known);
     if (sides) missing.push_back({.id = row.published.id, .sides = std::move(*sides)});
     if (!sides) row.reason = sides.error();
   }
@@ -148,14 +173,14 @@ void measure_published_result(tuner::Session session, const Missing& published, 
 ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   const auto time = value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.time), "--time: ");
   MeasurementContext measuring(context);
-  const Machine machine{.facts = measuring.machine()};
+  const Machine machine{.facts = measuring.machine(), .frameworks = report::framework_labels(measuring.frameworks())};
   const space::Facts facts = measuring.facts();
   measuring.begin(context.database());
   const db::Store& store = measuring.store();
   auto source = find_campaign_source(context, &store, options.source, facts);
   read_spec(context, source, facts);
   auto rows = rows_of(&store, machine, options.source.campaign);
-  std::vector<Missing> missing = missing_in(*source.spec, rows);
+  std::vector<Missing> missing = missing_in(*source.spec, rows, machine.frameworks);
 
   std::vector<std::pair<std::string, std::string>> reasons;  // of published results that this campaign cannot measure
   for (const PublishedResultRow& row : rows)
@@ -174,7 +199,7 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   rows = rows_of(&store, machine, options.source.campaign);
   for (PublishedResultRow& row : rows) {
     const auto known = std::ranges::find(reasons, row.published.id, &std::pair<std::string, std::string>::first);
-    if (known == reasons.end() || !row.reason.empty() || row.command.empty()) continue;
+    if (known == reasons.end() || !row.reason.empty() || row.command.empty() || row.elsewhere) continue;
     row.reason = known->second;
     row.command.clear();
   }
@@ -184,7 +209,9 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
 
 ExitCode report_stored(const ReportOptions& options, Context& context) {
   const auto store = open_known_database(context);
-  const Machine machine;
+  const tuner::Installation installation = tuner::find_installation();
+  const Machine machine{.facts = measure::probe_machine(installation.machine_roots()),
+                        .frameworks = report::framework_labels(*frameworks_here(context, installation))};
   const auto rows = rows_of(store ? &*store : nullptr, machine, options.source.campaign);
   return print_rows(context, rows, options);
 }
