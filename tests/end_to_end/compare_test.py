@@ -127,7 +127,7 @@ class Report(unittest.TestCase):
             self.assertEqual(after["first-epoch"]["finding"], "confirmed")
             self.assertEqual(after["later-epochs"]["measured"]["by"], "epochs")
             table = workspace.run("report", "paper", "--markdown", check=0).stdout
-            self.assertIn("| XLA on TensorFlow 2.1, CPU | -30 % (or -23 %) |", table)
+            self.assertIn("| XLA on TF 2.1, CPU | -30 % (or -23 %) |", table)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ std::expected<void, std::string> read_sides(const json& document, PublishedResul
     auto read = read_side(document.at(key));
     if (!read) return std::unexpected(fmt::format("{}: {}", key, read.error()));
     *side = std::move(*read);
+    side->on_gpu = published.device == "gpu";
   }
   if (published.published_percent == 0.0 || published.reference == published.candidate)
     return std::unexpected("a published result says which of two different sides is faster");

@@ -125,7 +125,6 @@ bool differ_as_sides(const PublishedSide& reference, const PublishedSide& candid
 }
 
 std::string framework_of(const PublishedSide& side, const FrameworkLabels& known, const space::Space* space) {
-  if (side.framework.empty() && side.source.empty() && side.has.empty()) return {};
   const space::Parameter* parameter = space != nullptr ? space->find(kFramework) : nullptr;
   if (parameter != nullptr) {
     for (std::size_t i = 0; i < parameter->size(); ++i) {
@@ -139,13 +138,13 @@ std::string framework_of(const PublishedSide& side, const FrameworkLabels& known
     }
   }
   for (const auto& [name, labels] : known)
-    if (fits(side, labels)) return name;
+    if (fits(side, labels) && !(side.on_gpu && labels.accelerator == "none")) return name;
   return {};
 }
 
 std::string side_words(const PublishedSide& side, const FrameworkLabels& known, const space::Space* space) {
   std::vector<std::string> words;
-  const std::string framework = framework_of(side, known, space);
+  const std::string framework = side.framework.empty() ? std::string() : framework_of(side, known, space);
   const bool asks_source = space != nullptr && space->find(kSource) != nullptr;
   if (!framework.empty())
     words.push_back(fmt::format("{}={}", kFramework, framework));

@@ -25,6 +25,7 @@ struct PublishedSide {
   std::string framework, version;  ///< "tensorflow", "2.1"
   std::string source;              ///< hub, pip, distribution, opt-build
   std::string has, lacks;          ///< a library or graph compiler that comes with it
+  bool on_gpu = false;             ///< what can compute on none is not chosen
   space::Configuration settings;   ///< values of other parameters; "none" also where there is no such parameter
   friend bool operator==(const PublishedSide&, const PublishedSide&) = default;
 
@@ -47,14 +48,14 @@ struct PublishedSide {
                                    const space::Configuration& first, const space::Configuration& second,
                                    const FrameworkLabels& known);
 
-/// The value of `framework` that is this side: one of the space's where one is given and has some, else the first by
-/// name. Empty: nothing here is labelled so, or the side leaves it free.
+/// The value of `framework` that has the side's labels: one of the space's where one is given and has some, else the
+/// first by name. Empty: nothing here is labelled so.
 [[nodiscard]] std::string framework_of(const PublishedSide& side, const FrameworkLabels& known,
                                        const space::Space* space = nullptr);
 
 /// The side as words of a command line: "framework=tensorflow-1.14,graph_compiler=none". Where a space is given,
-/// without those that are 'none' of parameters it does not have. What nothing here is labelled as is named by its
-/// labels: "framework=tensorflow-2.1,source=hub".
+/// without those that are 'none' of parameters it does not have. A framework that is free is not named; what nothing
+/// here is labelled as is named by its labels: "framework=tensorflow-2.1,source=hub".
 [[nodiscard]] std::string side_words(const PublishedSide& side, const FrameworkLabels& known,
                                      const space::Space* space = nullptr);
 

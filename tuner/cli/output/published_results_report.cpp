@@ -59,16 +59,9 @@ Judgement judgement_of(const report::PublishedResult& published, const report::S
   return report::judge(published, shipped.low_percent, shipped.high_percent, true);
 }
 
-/// What came along, measured elsewhere.
-std::string shipped_text(const report::PublishedResult& published) {
-  std::string text;
-  for (const report::ShippedAnswer& each : published.shipped) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ",
-                        interval_text(each.percent, each.low_percent, each.high_percent),
-                        report::sentence_of(judgement_of(published, each)));
-    if (!each.note.empty()) text += fmt::format(" ({})", each.note);
-  }
-  return text.empty() ? "–" : text;
+std::string shipped_finding_text(const report::PublishedResult& published, const report::ShippedAnswer& shipped) {
+  const std::string sentence = report::sentence_of(judgement_of(published, shipped));
+  return shipped.note.empty() ? sentence : fmt::format("{} ({})", sentence, shipped.note);
 }
 
 /// Whose answers came along: "AMD EPYC (Zen 4), two cores".
@@ -80,7 +73,7 @@ std::string shipped_machines(const std::vector<PublishedResultRow>& rows) {
 }
 
 std::string title_of(const report::PublishedResult& published) {
-  return published.today ? published.title + " (today's version)" : published.title;
+  return published.today ? published.title + " (today's)" : published.title;
 }
 
 std::string repetitions_text(const PublishedResultRow& row) {
@@ -175,29 +168,46 @@ json published_json(const report::PublishedResult& published) {
 
 void print_published_results(const Context& context, const std::vector<PublishedResultRow>& rows) {
   std::ostream& out = *context.out;
-  Table table({{"result"}, {"paper", Align::Right}, {"here, 95 %"}, {"repetitions"}, {"finding"}, {"came along"}});
+  Table table({{"result"}, {"paper", Align::Right}, {"here, 95 %"}, {"repetitions"}, {"finding"}});
   for (const PublishedResultRow& row : rows) {
     table.add({Cell(title_of(row.published)), Cell(published_text(row.published)), Cell(measured_text(row)),
-               Cell(repetitions_text(row)), Cell(finding_text(row), finding_style(row.judgement.finding)),
-               Cell(shipped_text(row.published))});
+               Cell(repetitions_text(row)), Cell(finding_text(row), finding_style(row.judgement.finding))});
   }
   table.print(context);
-  if (const std::string machines = shipped_machines(rows); !machines.empty())
-    out << "\nCame along: pairs in turns that were measured on " << machines << ", and what they say.\n";
-  out << "'or': the percentage read as time saved rather than speed; the nearer reading is judged. Margins (similar, "
-         "far\nbehind, stable) are ours: the paper gives none.\n";
+  out << "'or': the percentage read as time saved rather than as speed; the nearer is judged. Margins (similar, behind,\n"
+         "stable) are ours, the paper gives none.\n";
+  if (const std::string machines = shipped_machines(rows); !machines.empty()) {
+    out << "\nMeasured before, in turns: " << machines << '\n';
+    Table before({{"result"}, {"95 %"}, {"pairs", Align::Right}, {"finding"}});
+    for (const PublishedResultRow& row : rows) {
+      for (const report::ShippedAnswer& each : row.published.shipped) {
+        const Judgement judgement = judgement_of(row.published, each);
+        before.add({Cell(title_of(row.published)), Cell(interval_text(each.percent, each.low_percent, each.high_percent)),
+                    Cell(std::to_string(each.pairs)),
+                    Cell(shipped_finding_text(row.published, each), finding_style(judgement.finding))});
+      }
+    }
+    before.print(context);
+  }
   print_commands(out, rows, false, "To measure what is missing, in turns:");
   print_commands(out, rows, true, "To measure elsewhere what cannot be measured here:");
 }
 
 std::string published_results_markdown(const std::vector<PublishedResultRow>& rows) {
-  std::string text =
-      "| published result | paper | here, 95 % | repetitions | finding | came along |\n"
-      "| --- | --- | --- | --- | --- | --- |\n";
+  const std::string machines = shipped_machines(rows);
+  std::string text = fmt::format(
+      "| published result | paper | here, 95 % | repetitions | finding | {} |\n| --- | --- | --- | --- | --- | --- |\n",
+      machines.empty() ? "measured before" : cell_of_markdown(machines));
   for (const PublishedResultRow& row : rows) {
+    std::string before;
+    for (const report::ShippedAnswer& each : row.published.shipped) {
+      before += fmt::format("{}{}, {} pairs: {}", before.empty() ? "" : "; ",
+                            interval_text(each.percent, each.low_percent, each.high_percent), each.pairs,
+                            shipped_finding_text(row.published, each));
+    }
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell_of_markdown(title_of(row.published)),
                         published_text(row.published), measured_text(row), repetitions_text(row),
-                        cell_of_markdown(finding_text(row)), cell_of_markdown(shipped_text(row.published)));
+                        cell_of_markdown(finding_text(row)), before.empty() ? "–" : cell_of_markdown(before));
   }
   return text;
 }
