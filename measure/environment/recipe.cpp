@@ -18,7 +18,7 @@ namespace nocturne::measure {
 namespace {
 
 using nlohmann::json;
-constexpr std::array<std::string_view, 25> kRecipeKeys = {"recipe",
+constexpr std::array<std::string_view, 26> kRecipeKeys = {"recipe",
                                                           "title",
                                                           "kind",
                                                           "worker",
@@ -42,8 +42,9 @@ constexpr std::array<std::string_view, 25> kRecipeKeys = {"recipe",
                                                           "environment",
                                                           "uses_system_packages",
                                                           "graph_compilers",
-                                                          "labels"};
-constexpr std::array<std::string_view, 4> kSources = {"pip", "distribution", "opt-build", "image"};
+                                                          "labels",
+                                                          "framework"};
+constexpr std::array<std::string_view, 5> kSources = {"pip", "distribution", "opt-build", "image", "hub"};
 constexpr std::int64_t kMegabyte = 1'000'000;
 constexpr std::int64_t kMostMegabytes = 1'000'000;  // a terabyte: more is a typing error
 constexpr std::size_t kLongestName = 64;
@@ -241,9 +242,10 @@ void check_keys(RecipeMembers& members, const json& document) {
 
 /// What must be there for the kind it is.
 void check_kind(RecipeMembers& members, const EnvironmentRecipe& recipe) {
-  const bool built = recipe.source == "opt-build";
-  if (built != recipe.build.has_value() || (built && recipe.kind != RecipeKind::Native))
-    members.fail("/source", "opt-build, the key 'build' and kind native belong together");
+  const bool built_here = recipe.source == "opt-build" && recipe.kind != RecipeKind::Image;
+  if (built_here != recipe.build.has_value() || (built_here && recipe.kind != RecipeKind::Native))
+    members.fail("/source", "opt-build, the key 'build' and kind native belong together, but for an image");
+  if (recipe.source == "hub" && recipe.kind != RecipeKind::Image) members.fail("/source", "hub is an image's");
   if ((recipe.source == "distribution") == recipe.debian.empty())
     members.fail("/debian", "lists the packages of source distribution, and of no other");
   if (recipe.kind != RecipeKind::Command && !recipe.command.is_null())
@@ -255,7 +257,7 @@ void check_kind(RecipeMembers& members, const EnvironmentRecipe& recipe) {
     if (!recipe.interpreter.is_absolute() || recipe.interpreter != recipe.interpreter.lexically_normal())
       members.fail("/interpreter", "is not an absolute path, in the image, without '..'");
   }
-  if (recipe.kind == RecipeKind::Native && built && recipe.worker.empty())
+  if (built_here && recipe.worker.empty())
     members.fail("/worker", "is missing: which of our own workers is built against it?");
   if (recipe.kind != RecipeKind::Python && recipe.kind != RecipeKind::Image) return;
   if (!is_plain_name(recipe.worker) || !recipe.worker.ends_with(".py")) {
@@ -315,9 +317,11 @@ std::expected<EnvironmentRecipe, std::string> parse_recipe(const json& document,
   recipe.python = members.text("python", "");
   if (const auto known = satisfies({.major = 3, .minor = 6}, recipe.python); !known)
     members.fail("/python", known.error());
-  recipe.source = members.text("source", recipe.source);
+  recipe.source = members.text("source", recipe.kind == RecipeKind::Image ? "image" : recipe.source);
   if (std::ranges::find(kSources, recipe.source) == kSources.end())
     members.fail("/source", fmt::format("is '{}'; allowed: {}", recipe.source, fmt::join(kSources, ", ")));
+  recipe.framework = members.text("framework", "");
+  if (!recipe.framework.empty() && !is_plain_name(recipe.framework)) members.fail("/framework", "is not a plain name");
   read_steps(members, recipe);
   recipe.fix_ups = members.texts(
       members.member("fix_ups"), "/fix_ups",

@@ -9,7 +9,10 @@
 ///    "kind": "python",                              or native, command, image: below
 ///    "worker": "pytorch_worker.py",                 below kernels/python/
 ///    "python": ">=3.5,<3.8",                        versions it runs on; major.minor compared
-///    "source": "pip",                               how the software got here: pip, distribution, opt-build, image
+///    "source": "pip",                               how the software got here: pip, distribution, opt-build; of an
+///                                                   image: image, hub (an image of one), opt-build (built in it)
+///    "framework": "pytorch",                        where `source` is a parameter: a value of `framework` that it
+///                                                   answers beside its name
 ///    "packages": [["torch==1.4.0", "numpy<1.20"]],  a list a step of installation, in this order
 ///    "no_dependencies": [true],                     steps that take no dependencies along; absent: they do
 ///    "fix_ups": ["cuda_stand_ins"],                 programs of measure/environment/fix_ups/, run in this order
@@ -61,6 +64,7 @@ struct EnvironmentRecipe {
   std::string worker;  ///< file name below kernels/python/; of kind native: which of our own
   std::string python;  ///< version specifier; empty: any that the worker's protocol runs on (3.6 or later)
   std::string source = "pip";
+  std::string framework;  ///< value of the parameter that it answers, too, if asked for its source; may be empty
   struct Step {
     std::vector<std::string> packages;  ///< requirement specifiers, none an option, a path or an address
     bool no_dependencies = false;

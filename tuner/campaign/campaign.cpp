@@ -14,6 +14,7 @@
 #include "tuner/campaign/replayed_exchanges.hpp"
 #include "tuner/campaign/resume.hpp"
 #include "tuner/campaign/trial_runner.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::tuner {
@@ -114,7 +115,7 @@ void Campaign::open(const measure::SweepReport& swept) {
   log_.open();
   if (auto how = paired_.sentence(); !how.empty()) log_.say(db::Level::Info, std::move(how));
   for (const UnavailableFramework& framework : session_.spec.unavailable)
-    log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", framework.name, framework.reason));
+    log_.say(db::Level::Info, fmt::format("unavailable here: {}: {}", text_of(framework), framework.reason));
   if (!session_.spec.shipped_build.empty()) log_.say(db::Level::Info, session_.spec.shipped_build);
   if (opening.recovery.after_kill()) log_.log(db::Level::Warning, to_text(opening.recovery));
   if (replayed.deviations > 0) {

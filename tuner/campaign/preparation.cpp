@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "tuner/campaign_file/framework_values.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
 constexpr const char* kFramework = "framework";
+constexpr const char* kSource = "source";
 
 std::string values_of(const space::Configuration& configuration, std::span<const std::string> names) {
   space::Configuration part;
@@ -18,11 +21,14 @@ std::string values_of(const space::Configuration& configuration, std::span<const
 }  // namespace
 
 PreparationCosts::PreparationCosts(const space::Space& space, std::span<const db::BuildRecord> builds,
-                                   std::int64_t began_unix_ns, std::map<std::string, double> installs)
+                                   std::int64_t began_unix_ns, std::map<std::string, double> installs,
+                                   std::vector<RecipeAnswer> answers)
     : installs_(std::move(installs)) {
+  worker_.answers = std::move(answers);
   bool any_build = false;
   for (const space::Parameter& parameter : space.parameters()) {
-    const bool is_priced = parameter.name == kFramework && !installs_.empty();
+    const bool chooses = parameter.name == kFramework || (parameter.name == kSource && !worker_.answers.empty());
+    const bool is_priced = chooses && !installs_.empty();
     if (parameter.stage == space::Stage::Environment && !is_priced) environment_.push_back(parameter.name);
     if (parameter.stage <= space::Stage::Build) build_.push_back(parameter.name);
     any_build = any_build || parameter.stage == space::Stage::Build;
@@ -45,7 +51,8 @@ PreparationCosts::PreparationCosts(const space::Space& space, std::span<const db
 }
 
 std::string PreparationCosts::framework_of(const space::Configuration& configuration) const {
-  std::string name = configuration.text_of(kFramework);
+  if (configuration.find(kFramework) == nullptr) return {};
+  std::string name = tuner::framework_of(worker_, configuration);
   return installs_.contains(name) ? name : std::string();
 }
 

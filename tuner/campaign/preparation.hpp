@@ -16,6 +16,7 @@
 #include "db/records.hpp"
 #include "search/strategy.hpp"
 #include "space/space.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 
@@ -27,9 +28,10 @@ class PreparationCosts {
 
   /// Seconds a build takes: the median of those made before the campaign began. `installs`: what installing each value
   /// of `framework` takes that is an environment, about (Executor::install_seconds); 0 where it was installed before
-  /// the campaign began. What an installation before that took is known better.
+  /// the campaign began. What an installation before that took is known better. `answers`: the recipes that values of
+  /// `framework` mean together with those of `source`, where that is a parameter.
   PreparationCosts(const space::Space& space, std::span<const db::BuildRecord> builds, std::int64_t began_unix_ns,
-                   std::map<std::string, double> installs = {});
+                   std::map<std::string, double> installs = {}, std::vector<RecipeAnswer> answers = {});
 
   /// Whether any parameter costs preparation at all.
   [[nodiscard]] bool matter() const { return !environment_.empty() || !build_.empty() || !installs_.empty(); }
@@ -39,11 +41,12 @@ class PreparationCosts {
   [[nodiscard]] double seconds(const space::Configuration& configuration) const;
 
  private:
-  /// The value of `framework`, where it is an environment of a known price; empty: it is not.
+  /// The value of `framework`, or its recipe, where it is an environment of a known price; empty: it is not.
   [[nodiscard]] std::string framework_of(const space::Configuration& configuration) const;
 
   std::vector<std::string> environment_, build_;  // names of parameters of these stages, the build's with both
-  std::map<std::string, double> installs_;        // by framework
+  std::map<std::string, double> installs_;        // by framework, or recipe where there are answers
+  WorkerChoice worker_;                           // by which both choose it
   double build_seconds_ = kBuildSeconds;
   std::set<std::string> environments_, builds_, frameworks_;  // that are there
 };

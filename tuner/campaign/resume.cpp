@@ -50,7 +50,8 @@ std::shared_ptr<PreparationCosts> preparation_costs(const Session& session) {
   const auto builds = session.store.list_builds();
   const auto known = session.store.find_campaign(spec.name);
   const auto began = known && known->id == session.campaign ? known->created_unix_ns : 0;
-  auto costs = std::make_shared<PreparationCosts>(spec.space, builds, began, session.executor.install_seconds(began));
+  auto costs = std::make_shared<PreparationCosts>(spec.space, builds, began, session.executor.install_seconds(began),
+                                                  spec.worker.answers);
   return costs->matter() ? std::move(costs) : nullptr;
 }
 

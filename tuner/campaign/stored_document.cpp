@@ -36,7 +36,9 @@ std::optional<std::pair<std::size_t, std::string>> bad_constraint(const std::vec
 CampaignSections sections_of(const nlohmann::json& document) {
   const Document stored{.value = document, .places = {}};  // it stands in no file, and its paths are absolute
   Checks checks(stored);
-  return read_sections(checks, "/", "stored", Frameworks());
+  CampaignSections sections = read_sections(checks, "/", "stored", Frameworks());
+  sections.worker.answers = stored_answers(document);
+  return sections;
 }
 
 space::Objective objective_of(const nlohmann::json& document) {

@@ -48,10 +48,17 @@ const nlohmann::json* machine_of(const nlohmann::json& document) {
 
 }  // namespace
 
-nlohmann::json machine_json(const space::Facts& facts, const std::vector<UnavailableFramework>& unavailable) {
+nlohmann::json machine_json(const space::Facts& facts, const std::vector<UnavailableFramework>& unavailable,
+                            const std::vector<RecipeAnswer>& answers) {
   nlohmann::json list = nlohmann::json::array();
-  for (const auto& [framework, reason] : unavailable) list.push_back({{"framework", framework}, {"reason", reason}});
-  return {{"facts", space::to_json(facts)}, {"unavailable", std::move(list)}};
+  for (const auto& [framework, reason, sources] : unavailable) {
+    list.push_back({{"framework", framework}, {"reason", reason}});
+    if (!sources.empty()) list.back()["sources"] = sources;
+  }
+  nlohmann::json document = {{"facts", space::to_json(facts)}, {"unavailable", std::move(list)}};
+  for (const auto& [framework, source, recipe] : answers)
+    document["answers"].push_back({{"framework", framework}, {"source", source}, {"recipe", recipe}});
+  return document;
 }
 
 space::Facts stored_facts(const nlohmann::json& document) {
@@ -64,7 +71,21 @@ std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& docum
   const nlohmann::json* machine = machine_of(document);
   if (machine == nullptr) return result;
   for (const auto& each : machine->value("unavailable", nlohmann::json::array()))
-    result.push_back({.name = each.value("framework", ""), .reason = each.value("reason", "")});
+    result.push_back({.name = each.value("framework", ""),
+                      .reason = each.value("reason", ""),
+                      .sources = each.value("sources", std::vector<std::string>())});
+  return result;
+}
+
+std::vector<RecipeAnswer> stored_answers(const nlohmann::json& document) {
+  std::vector<RecipeAnswer> result;
+  const nlohmann::json* machine = machine_of(document);
+  if (machine == nullptr) return result;
+  for (const auto& each : machine->value("answers", nlohmann::json::array())) {
+    result.push_back({.framework = each.value("framework", ""),
+                      .source = each.value("source", ""),
+                      .recipe = each.value("recipe", "")});
+  }
   return result;
 }
 
@@ -155,33 +176,34 @@ CampaignResult complete(Document document, const std::string& name, const fs::pa
   check_against_schema(parsed_schema(), checks);
   if (!document.value.is_object()) return std::unexpected(checks.take());
 
-  const auto [workload, objective, strategy, budget, run, worker, verify, environments] =
+  auto [workload, objective, strategy, budget, run, worker, verify, environments] =
       read_sections(checks, folder, name, frameworks);
   const bool own = !worker.own.empty();
   if (own) check_places(checks, worker.own);
-  std::vector<UnavailableFramework> unavailable = read_framework_values(checks, worker, frameworks);
+  auto [unavailable, answers] = read_framework_values(checks, worker, frameworks);
+  worker.answers = std::move(answers);
   std::optional<SpaceSection> section = read_space(checks, facts, worker, unavailable);
   if (section) check_target(checks, objective, workload, section->space);
   if (!checks.empty() || !section) return std::unexpected(checks.take());
 
-  return CampaignSpec{
-      .name = document.value["campaign"].get<std::string>(),
-      .description = document.value.value("description", ""),
-      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
-      .workload = workload,
-      .objective = objective,
-      .space = section->space,
-      .strategy = strategy,
-      .budget = budget,
-      .run = run,
-      .worker = worker,
-      .verify = verify,
-      .environments = environments,
-      .unavailable = unavailable,
-      .shipped_build = section->shipped_build,
-      .facts = facts,
-      .identity_json = identity_json(workload, objective, section->space, worker, facts),
-      .document = stored_document(document.value, worker, workload, objective, machine_json(facts, unavailable))};
+  return CampaignSpec{.name = document.value["campaign"].get<std::string>(),
+                      .description = document.value.value("description", ""),
+                      .file = fs::absolute(folder / fs::path(name).filename()).lexically_normal(),
+                      .workload = workload,
+                      .objective = objective,
+                      .space = section->space,
+                      .strategy = strategy,
+                      .budget = budget,
+                      .run = run,
+                      .worker = worker,
+                      .verify = verify,
+                      .environments = environments,
+                      .unavailable = unavailable,
+                      .shipped_build = section->shipped_build,
+                      .facts = facts,
+                      .identity_json = identity_json(workload, objective, section->space, worker, facts),
+                      .document = stored_document(document.value, worker, workload, objective,
+                                                  machine_json(facts, unavailable, worker.answers))};
 }
 
 }  // namespace

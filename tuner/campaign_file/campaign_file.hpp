@@ -103,14 +103,21 @@ struct EnvironmentSettings {
 /// A value of `framework` that this machine cannot have: left out of the space.
 struct UnavailableFramework {
   std::string name;
-  std::string reason;  ///< a sentence
+  std::string reason;                  ///< a sentence
+  std::vector<std::string> sources{};  ///< values of `source` that it cannot be had from; empty: from any
+};
+
+/// Which recipe values of `framework` and `source` mean together.
+struct RecipeAnswer {
+  std::string framework, source, recipe;
 };
 
 /// Which program trains: a recipe by name, a command that speaks the worker protocol, or any command of the user's own.
 struct WorkerChoice {
-  std::string recipe = "auto";         ///< auto: the one that belongs to the value of the parameter `framework`
-  std::vector<std::string> command{};  ///< argv before --request …; a path with a slash is absolute after loading
-  measure::CommandTemplate own{};      ///< knows nothing of us; empty: one of the two above
+  std::string recipe = "auto";          ///< auto: the one that belongs to the value of the parameter `framework`
+  std::vector<std::string> command{};   ///< argv before --request …; a path with a slash is absolute after loading
+  measure::CommandTemplate own{};       ///< knows nothing of us; empty: one of the two above
+  std::vector<RecipeAnswer> answers{};  ///< where `source` is a parameter; else empty
 };
 
 /// Whether a finalist trains as it should (campaign/finals/finalist_gate.hpp).
@@ -161,13 +168,16 @@ struct CampaignSections {
   EnvironmentSettings environments;
 };
 
-/// What a stored document says of the machine that tuned, under one key: `facts`, all that the space was made with, and
-/// `unavailable`, the frameworks that were left out of it. Whoever opens the space again asks no machine.
+/// What a stored document says of the machine that tuned, under one key: `facts`, all that the space was made with,
+/// `unavailable`, the frameworks that were left out of it, and `answers`, the recipes that values of `source` mean.
+/// Whoever opens the space again asks no machine.
 inline constexpr const char* kStoredMachine = "machine";
 [[nodiscard]] nlohmann::json machine_json(const space::Facts& facts,
-                                          const std::vector<UnavailableFramework>& unavailable);
+                                          const std::vector<UnavailableFramework>& unavailable,
+                                          const std::vector<RecipeAnswer>& answers = {});
 [[nodiscard]] space::Facts stored_facts(const nlohmann::json& document);
 [[nodiscard]] std::vector<UnavailableFramework> stored_unavailable(const nlohmann::json& document);
+[[nodiscard]] std::vector<RecipeAnswer> stored_answers(const nlohmann::json& document);
 
 struct CampaignSpec {
   std::string name;

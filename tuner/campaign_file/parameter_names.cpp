@@ -9,15 +9,15 @@
 namespace nocturne::tuner {
 namespace {
 
-/// `framework` picks the worker, `container`, `image` and `image_form` where it runs; the others the worker reads from
-/// its request.
-constexpr std::array<std::string_view, 22> kOfWorkers = {
+/// `framework` picks the worker, `source` its recipe, `container`, `image` and `image_form` where it runs; the others
+/// the worker reads from its request.
+constexpr std::array<std::string_view, 23> kOfWorkers = {
     "framework",      "precision",    "batch",         "layout",
     "graph_compiler", "onednn",       "inter_threads", "execution",
     "pooling",        "container",    "image",         "image_form",
     "device",         "data_threads", "prefetch",      "learning_rate_rule",
     "algorithm",      "cuda_graphs",  "streams",       "workspace_mib",
-    "fusion",         "nnpack"};
+    "fusion",         "nnpack",       "source"};
 
 }  // namespace
 

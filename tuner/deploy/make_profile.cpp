@@ -288,7 +288,8 @@ std::expected<void, std::string> use_program(const space::Run& run, const json& 
     profile.training.program = words.front();
     profile.training.arguments.assign(words.begin() + 1, words.end());
   } else if (!own) {
-    const std::string framework = tuner::framework_of({.recipe = worker.recipe}, profile.configuration);
+    const std::string framework =
+        tuner::framework_of({.recipe = worker.recipe, .answers = worker.answers}, profile.configuration);
     auto found = find_program(run, worker, framework, circumstances.builds_folder, profile.training);
     if (!found) return found;
     profile.training.libraries = libraries_of(profile.training.program);

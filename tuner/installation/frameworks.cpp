@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -83,6 +84,23 @@ std::vector<std::string> Frameworks::names() const {
 const measure::EnvironmentRecipe* Frameworks::recipe(std::string_view name) const {
   const auto found = std::ranges::find(recipes_, name, &measure::EnvironmentRecipe::name);
   return found != recipes_.end() ? &*found : nullptr;
+}
+
+std::string Frameworks::answering(std::string_view framework, std::string_view source) const {
+  if (find_worker(framework) != nullptr && source == "pip") return std::string(framework);
+  if (const measure::EnvironmentRecipe* named = recipe(framework); named != nullptr && named->source == source)
+    return named->name;
+  const auto found = std::ranges::find_if(recipes_, [&](const measure::EnvironmentRecipe& each) {
+    return each.framework == framework && each.source == source;
+  });
+  return found != recipes_.end() ? found->name : std::string();
+}
+
+std::vector<std::string> Frameworks::answered() const {
+  std::set<std::string> names;
+  for (const measure::EnvironmentRecipe& each : recipes_)
+    if (!each.framework.empty()) names.insert(each.framework);
+  return {names.begin(), names.end()};
 }
 
 measure::EnvironmentStore* Frameworks::store(std::string& error) const {

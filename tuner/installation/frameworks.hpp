@@ -42,6 +42,11 @@ class Frameworks {
   [[nodiscard]] const measure::EnvironmentRecipe* recipe(std::string_view name) const;
   /// All of environments, by name.
   [[nodiscard]] const std::vector<measure::EnvironmentRecipe>& recipes() const { return recipes_; }
+  /// The recipe, or our own worker, that `framework` means where it comes from `source` (a recipe's own; our workers
+  /// use libraries of PyPI): the one of that name, else the first that says it answers it. Empty: none does.
+  [[nodiscard]] std::string answering(std::string_view framework, std::string_view source) const;
+  /// What recipes answer beside their own names, sorted: "pytorch".
+  [[nodiscard]] std::vector<std::string> answered() const;
   /// Recipe files that cannot be read, a sentence each.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 

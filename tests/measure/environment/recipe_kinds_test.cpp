@@ -56,6 +56,15 @@ TEST_CASE("recipes of every kind are read", "[environment][recipe]") {
   REQUIRE(hub);
   CHECK(hub->interpreter == "/usr/local/bin/python3");
   CHECK_FALSE(hub->is_installed());
+  CHECK(hub->source == "image");
+  for (const char* source : {"hub", "opt-build"}) {
+    json document = image();
+    document.update({{"source", source}, {"framework", "tensorflow"}});
+    const auto stated = parse_recipe(document, "x");
+    REQUIRE(stated);
+    CHECK(stated->source == source);
+    CHECK(stated->framework == "tensorflow");
+  }
   const auto own = parse_recipe(command(), "x");
   REQUIRE(own);
   CHECK(own->command.at("time") == "steps");
@@ -72,6 +81,17 @@ TEST_CASE("keys that do not belong together are refused", "[environment][recipe]
   document = opt_build();
   document["kind"] = "python";
   CHECK(problem_with(document).contains("belong together"));
+  document["source"] = "hub";
+  CHECK(problem_with(document).contains("belong together"));
+  document.erase("build");
+  CHECK(problem_with(document).starts_with("/source hub is an image's"));
+  document = image();
+  document["build"] = opt_build()["build"];
+  document["source"] = "opt-build";
+  CHECK(problem_with(document).contains("belong together"));
+  document = image();
+  document["framework"] = "a b";
+  CHECK(problem_with(document).starts_with("/framework is not a plain name"));
   document = opt_build();
   document.erase("worker");
   CHECK(problem_with(document).starts_with("/worker is missing"));

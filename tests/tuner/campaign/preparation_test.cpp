@@ -59,6 +59,23 @@ TEST_CASE("an environment costs what its installation takes, once, and is not bu
   CHECK(PreparationCosts(space, {}, 10, {{"fat", 30.0}}).seconds(configuration) == Catch::Approx(30));
 }
 
+TEST_CASE("an environment that framework and source choose together costs what its recipe does", "[tuner]") {
+  auto framework = choices("framework", {std::string("lean"), std::string("fat")});
+  auto source = choices("source", {std::string("pip"), std::string("distribution")});
+  framework.stage = source.stage = space::Stage::Environment;
+  const auto space = make_space({framework, source});
+  const std::map<std::string, double> installs = {{"fat-9", 30.0}, {"debian-fat", 7.0}};
+  PreparationCosts costs(space, {}, 10, installs, {{"fat", "pip", "fat-9"}, {"fat", "distribution", "debian-fat"}});
+  auto configuration = space.default_configuration();
+  CHECK(costs.seconds(configuration) == 0);
+  configuration.set("framework", std::string("fat"));
+  CHECK(costs.seconds(configuration) == Catch::Approx(30));
+  costs.prepared(configuration);
+  CHECK(costs.seconds(configuration) == 0);
+  configuration.set("source", std::string("distribution"));
+  CHECK(costs.seconds(configuration) == Catch::Approx(7));
+}
+
 TEST_CASE("a space without expensive stages has no costs of preparation", "[tuner]") {
   CHECK_FALSE(PreparationCosts(make_space({integers("threads", 1, 4)}), {}, 0).matter());
 }

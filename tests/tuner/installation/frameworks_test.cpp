@@ -5,7 +5,9 @@
 #include <string>
 
 #include "tests/tuner/installation/source_tree.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 
 using namespace nocturne;
 using Catch::Matchers::ContainsSubstring;
@@ -136,4 +138,58 @@ TEST_CASE("limits of environments and the state of compile caches are read", "[t
   CHECK(spec->environments.download_bytes == 2'000'000'000);
   CHECK(spec->environments.disk_bytes == 1 << 30);
   CHECK(spec->run.compile_cache == tuner::CompileCache::Warm);
+}
+
+TEST_CASE("framework and source choose a recipe together", "[tuner][frameworks]") {
+  const SourceTree tree;
+  tree.add_recipe("of-a-hub", R"("kind": "image", "image": "hub", "source": "hub", "framework": "slow-1")");
+  const auto frameworks = tree.frameworks_with_python();
+  CHECK(frameworks.answering("onednn", "pip") == "onednn");
+  CHECK(frameworks.answering("onednn", "opt-build").empty());
+  CHECK(frameworks.answering("slow-1", "pip") == "slow-1");
+  CHECK(frameworks.answering("slow-1", "hub") == "of-a-hub");
+  CHECK(frameworks.answering("slow-1", "distribution").empty());
+  CHECK(frameworks.answering("of-a-hub", "hub") == "of-a-hub");
+  CHECK(frameworks.answering("of-a-hub", "pip").empty());
+  CHECK(frameworks.answered() == std::vector<std::string>{"slow-1"});
+}
+
+TEST_CASE("a campaign with a source leaves out what no recipe has from there", "[tuner][frameworks]") {
+  const SourceTree tree;
+  tree.add_recipe("slow-9", R"("framework": "slow")");
+  const auto frameworks = tree.frameworks_with_python();
+  CHECK(frameworks.answered() == std::vector<std::string>{"slow"});
+  constexpr const char* kSources = R"({
+    "campaign": "sources",
+    "space": {"parameters": [
+      {"name": "framework", "stage": "environment", "values": ["onednn", "slow", "slow-1", "ancient-0.1"]},
+      {"name": "source", "stage": "environment", "values": ["pip", "distribution"]}]}})";
+  const auto spec = tuner::parse_campaign(kSources, "sources.json", "/", space::Facts(), &frameworks);
+  REQUIRE(spec);
+  const auto recipe_of = [&](const std::string& framework) {
+    space::Configuration configuration;
+    configuration.set("framework", framework);
+    configuration.set("source", std::string("pip"));
+    return tuner::framework_of(spec->worker, configuration);
+  };
+  CHECK(recipe_of("slow") == "slow-9");
+  CHECK(recipe_of("slow-1") == "slow-1");
+  CHECK(spec->space.count().approximate == 3);  // of eight: no distribution has any, and ancient-0.1 has no Python
+  CHECK(tuner::wanted_frameworks(*spec) == std::vector<std::string>{"onednn", "slow-9", "slow-1"});
+  // Whoever reads the stored document asks no machine.
+  CHECK(tuner::stored_answers(spec->document).size() == 4);
+  space::Configuration stored;
+  stored.set("framework", std::string("slow"));
+  stored.set("source", std::string("pip"));
+  CHECK(tuner::framework_of(tuner::sections_of(spec->document).worker, stored) == "slow-9");
+  const auto out = tuner::stored_unavailable(spec->document);
+  REQUIRE(out.size() == spec->unavailable.size());
+  CHECK(tuner::text_of(out.front()) == "onednn from distribution");
+  CHECK(tuner::constraint_against(out.front()).require == "framework != 'onednn' or source not in ['distribution']");
+
+  // Without a source the name of several recipes is none.
+  constexpr const char* kFamily = R"({
+    "campaign": "family",
+    "space": {"parameters": [{"name": "framework", "stage": "environment", "values": ["onednn", "slow"]}]}})";
+  CHECK(!tuner::parse_campaign(kFamily, "family.json", "/", space::Facts(), &frameworks));
 }

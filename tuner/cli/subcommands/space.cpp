@@ -202,7 +202,7 @@ json preview_json(const Preview& preview) {
                           {"trials", or_null(preview.ahead.forecast.trials)},
                           {"seconds", or_null(preview.ahead.forecast.seconds)}};
   const auto unavailable = [](const tuner::UnavailableFramework& framework) -> json {
-    return {{"framework", framework.name}, {"reason", framework.reason}};
+    return {{"framework", framework.name}, {"reason", framework.reason}, {"sources", framework.sources}};
   };
   document["environments"] = {{"installed", preview.ahead.environments.installed},
                               {"to_install", preview.ahead.environments.to_install},
