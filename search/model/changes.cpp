@@ -1,8 +1,10 @@
 #include "search/model/changes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "search/model/student.hpp"
@@ -204,6 +206,98 @@ std::vector<LevelChange> average_changes(LinearModel& model, space::Lattice& lat
     if (pairs.to.size() < kFewestAlike)
       pairs = pairs_between(lattice, drawn, parameter, reference, each.first, /*others=*/1);
     if (!pairs.to.empty()) result.push_back(change_of(model, parameter, reference, each, tried.size(), pairs, options));
+  }
+  return result;
+}
+
+namespace {
+
+/// Two parameters, a level and a reference of each.
+struct Corners {
+  std::size_t first = 0, second = 0;
+  Level first_reference = 0, second_reference = 0;
+  Level first_level = 0, second_level = 0;
+};
+
+/// Trials of each of the four combinations.
+std::array<std::size_t, 4> trials_of(const LinearModel& model, const Corners& corners) {
+  std::array<std::size_t, 4> counts{};
+  for (std::size_t t = 0; t < model.size(); ++t) {
+    const Level first = model.point(t)[corners.first], second = model.point(t)[corners.second];
+    const bool there = first == corners.first_level, beside = second == corners.second_level;
+    if ((there || first == corners.first_reference) && (beside || second == corners.second_reference))
+      ++counts[(there ? 2U : 0U) + (beside ? 1U : 0U)];
+  }
+  return counts;
+}
+
+/// The mean over these pairs is half the difference of differences.
+Pairs pairs_of(space::Lattice& lattice, const space::PointList& drawn, const Corners& corners) {
+  Pairs pairs(lattice.width());
+  for (std::size_t i = 0; i < drawn.size() && pairs.to.size() < kAveraged; ++i) {
+    const auto started = with_level(lattice, drawn[i], corners.first, corners.first_reference, 0);
+    const auto base =
+        started ? with_level(lattice, *started, corners.second, corners.second_reference, 0) : std::nullopt;
+    if (!base || (*base)[corners.first] != corners.first_reference) continue;
+    const auto one = with_level(lattice, *base, corners.first, corners.first_level, 0);
+    const auto other = with_level(lattice, *base, corners.second, corners.second_level, 0);
+    const auto both = one ? with_level(lattice, *one, corners.second, corners.second_level, 0) : std::nullopt;
+    if (!both || !other || with_level(lattice, *other, corners.first, corners.first_level, 0) != both) continue;
+    pairs.from.push_back(*other);
+    pairs.to.push_back(*both);
+    pairs.from.push_back(*one);
+    pairs.to.push_back(*base);
+  }
+  return pairs;
+}
+
+/// Empty: the space has too few such configurations.
+std::optional<Spread> joint_spread(LinearModel& model, space::Lattice& lattice, const space::PointList& drawn,
+                                   const Corners& corners, const ChangeOptions& options) {
+  const Pairs pairs = pairs_of(lattice, drawn, corners);
+  if (pairs.to.size() < kFewestAlike) return std::nullopt;
+  Spread spread{.difference = model.difference(pairs.from, pairs.to)};
+  LinearModel::Difference& half = spread.difference;
+  half = {.mean = 2 * half.mean,
+          .sd = 2 * half.sd,
+          .without_one = {.lower = 2 * half.without_one.lower, .upper = 2 * half.without_one.upper}};
+  const auto counts = trials_of(model, corners);
+  const double inverse = std::accumulate(counts.begin(), counts.end(), 0.0, [](double sum, std::size_t count) {
+    return sum + 1 / static_cast<double>(count);
+  });
+  spread.sd = std::max(half.sd, std::max(model.noise_sd(), options.process_sd) * std::sqrt(inverse));
+  spread.degrees = std::min(1 + static_cast<double>(std::ranges::min(counts)), kMostDegrees);
+  return spread;
+}
+
+}  // namespace
+
+std::vector<JointChange> joint_changes(LinearModel& model, space::Lattice& lattice, std::size_t first,
+                                       std::size_t second, const ChangeOptions& options) {
+  const Level first_reference = lattice.axis(first).default_level,
+              second_reference = lattice.axis(second).default_level;
+  const space::PointList drawn = draw(lattice);
+  std::vector<std::pair<JointChange, Spread>> found;
+  for (const auto& one : tried_beside(model, lattice, first, first_reference)) {
+    for (const auto& other : tried_beside(model, lattice, second, second_reference)) {
+      const Corners corners{.first = first,
+                            .second = second,
+                            .first_reference = first_reference,
+                            .second_reference = second_reference,
+                            .first_level = one.first,
+                            .second_level = other.first};
+      const std::size_t least = std::ranges::min(trials_of(model, corners));
+      if (least < kFewestTogether) continue;
+      if (auto spread = joint_spread(model, lattice, drawn, corners, options))
+        found.emplace_back(JointChange{.first = one.first, .second = other.first, .trials = least}, *spread);
+    }
+  }
+  std::vector<JointChange> result;
+  const double missed = missed_of(options, found.size());
+  for (auto& [change, spread] : found) {
+    change.mean = spread.difference.mean;
+    change.interval = {.lower = spread.lower(missed), .upper = spread.upper(missed)};
+    result.push_back(change);
   }
   return result;
 }

@@ -60,6 +60,22 @@ struct LevelChange {
                                                        std::size_t parameter, space::Level reference,
                                                        const ChangeOptions& options = {});
 
+/// What one level of a parameter does where another parameter has one level rather than its reference: beyond both
+/// effects.
+struct JointChange {
+  space::Level first = 0, second = 0;
+  std::size_t trials = 0;  ///< of the least tried of the four combinations
+  double mean = 0;         ///< log units; below 0: it takes less time there
+  Interval interval;       ///< simultaneous over all combinations of the two parameters
+};
+
+/// The difference of differences [y(a, b) − y(a₀, b)] − [y(a, b₀) − y(a₀, b₀)], on average over configurations, drawn
+/// uniformly and the same each time, in which all four are possible and nothing else differs. Combinations of which
+/// each of the four had kFewestTogether trials at least: what fewer processes did may be theirs.
+inline constexpr std::size_t kFewestTogether = 3;
+[[nodiscard]] std::vector<JointChange> joint_changes(LinearModel& model, space::Lattice& lattice, std::size_t first,
+                                                     std::size_t second, const ChangeOptions& options = {});
+
 /// What any configuration takes against one point, in log units, with the intervals of average changes: so that Pruning
 /// (with a log_best of 0) rules out by the same evidence. Where a level of an unordered parameter was never tried,
 /// nothing is known and the ends are infinite; neighbours speak for a level of an ordered one.

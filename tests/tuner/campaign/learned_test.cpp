@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <sstream>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
@@ -78,13 +79,15 @@ struct Night {
     if (!learned) FAIL(learned.error());
     return *std::move(learned);
   }
-  std::string nocturne(std::vector<std::string> words) const {
+  /// What it prints; where it refuses, why.
+  std::string nocturne(std::vector<std::string> words, cli::ExitCode code = cli::ExitCode::Ok) const {
     std::ostringstream out, err;
     cli::Context context;
     context.out = &out;
     context.err = &err;
     words.insert(words.end(), {"--db", file().string()});
-    CHECK(cli::run_command_line(words, context) == cli::ExitCode::Ok);
+    CHECK(cli::run_command_line(words, context) == code);
+    if (code != cli::ExitCode::Ok) return err.str();
     INFO(err.str());
     test::check_document(words, out.str());
     return out.str();
@@ -130,6 +133,34 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
   const auto document = nlohmann::json::parse(night.nocturne({"model", "--json"}));
   CHECK(document["calibration"]["trials"] == 60);
   CHECK_THAT(night.nocturne({"best"}), ContainsSubstring("More time another hour: "));
+}
+
+TEST_CASE("the model tells an interaction that is asked for, in the order in which it is asked", "[campaign]") {
+  const Night night(40);
+  const auto pairs_of = [&](std::vector<std::string> words) {
+    words.emplace_back("--json");
+    std::map<std::pair<std::string, std::string>, nlohmann::json> pairs;
+    const auto document = nlohmann::json::parse(night.nocturne(std::move(words)));
+    for (const nlohmann::json& each : document["interactions"])
+      pairs[{each.at("parameters").at(0), each.at("parameters").at(1)}] = each;
+    return pairs;
+  };
+  CHECK(!pairs_of({"model"}).contains({"precision", "idle"}));  // it makes nothing of what varies
+  const auto pairs = pairs_of({"model", "--interaction", "precision,idle", "--interaction", "idle,framework"});
+  REQUIRE(pairs.contains({"precision", "idle"}));
+  CHECK(pairs.contains({"idle", "framework"}));
+  const nlohmann::json& asked = pairs.at({"precision", "idle"});
+  CHECK(asked.at("defaults") == nlohmann::json({"f32", "1"}));
+  for (const nlohmann::json& each : asked.at("combinations")) {
+    CHECK(each.at("trials") >= 3);
+    CHECK(each.at("low_percent") <= each.at("more_time_percent"));
+  }
+  CHECK_THAT(night.nocturne({"model", "--interaction", "precision,idle"}),
+             ContainsSubstring("precision with idle: moves times by ±"));
+  CHECK_THAT(night.nocturne({"model", "--interaction", "precision,idel"}, cli::ExitCode::Usage),
+             ContainsSubstring("no parameter 'idel', did you mean 'idle'?"));
+  for (const char* wrong : {"precision", "idle,idle"})
+    night.nocturne({"model", "--interaction", wrong}, cli::ExitCode::Usage);
 }
 
 TEST_CASE("the answer says what matters, what hardly does, and what needs no trial", "[campaign]") {

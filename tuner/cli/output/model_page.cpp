@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <ostream>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "search/model/changes.hpp"
 #include "search/model/prediction.hpp"
 #include "tuner/campaign/kept/expectations_members.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
@@ -15,7 +17,8 @@
 namespace nocturne::tuner {
 
 NOCTURNE_MEMBERS(cli::ModelPage::Effect, parameter, reference, share, values);
-NOCTURNE_MEMBERS(cli::ModelPage::Pair, first, second, strength, share);
+NOCTURNE_MEMBERS(cli::ModelPage::Joint, first_value, second_value, trials, mean, lower, upper);
+NOCTURNE_MEMBERS(cli::ModelPage::Pair, first, second, strength, share, first_default, second_default, joint);
 NOCTURNE_MEMBERS(cli::ModelPage::PrunedLevel, parameter, value, sentence, margin);
 NOCTURNE_MEMBERS(search::model::ShareInterval, lower, upper);
 NOCTURNE_MEMBERS(search::model::MemoryModel::Coefficients, fixed_bytes, bytes_each);
@@ -49,7 +52,63 @@ double variance_of(const std::vector<double>& values) {
   return squares;
 }
 
-void add_effects(tuner::LearnedCampaign& learned, ModelPage& page) {
+/// Whether both are about how a training is deployed: what one of them costs is asked of the other however little it
+/// is.
+bool are_deployment(const space::Lattice& lattice, const search::model::Interaction& pair) {
+  return lattice.parameter(pair.first).stage == space::Stage::Environment &&
+         lattice.parameter(pair.second).stage == space::Stage::Environment;
+}
+
+/// Turned where it was asked for the other way round: the first parameter is the one whose cost is told.
+std::optional<search::model::Interaction> asked_way(const space::Lattice& lattice, search::model::Interaction pair,
+                                                    const AskedPairs& asked) {
+  const std::string &first = lattice.parameter(pair.first).name, &second = lattice.parameter(pair.second).name;
+  if (std::ranges::find(asked, std::pair(first, second)) != asked.end()) return pair;
+  if (std::ranges::find(asked, std::pair(second, first)) == asked.end()) return std::nullopt;
+  std::swap(pair.first, pair.second);
+  return pair;
+}
+
+ModelPage::Pair shown_pair(tuner::LearnedCampaign& learned, const search::model::Interaction& pair, double share,
+                           const search::model::ChangeOptions& options) {
+  auto& lattice = learned.lattice();
+  ModelPage::Pair shown{.first = lattice.parameter(pair.first).name,
+                        .second = lattice.parameter(pair.second).name,
+                        .strength = pair.strength,
+                        .share = share,
+                        .first_default = level_text(lattice, pair.first, lattice.axis(pair.first).default_level),
+                        .second_default = level_text(lattice, pair.second, lattice.axis(pair.second).default_level),
+                        .joint = {}};
+  for (const auto& each : search::model::joint_changes(learned.times(), lattice, pair.first, pair.second, options)) {
+    shown.joint.push_back({.first_value = level_text(lattice, pair.first, each.first),
+                           .second_value = level_text(lattice, pair.second, each.second),
+                           .trials = each.trials,
+                           .mean = each.mean,
+                           .lower = each.interval.lower,
+                           .upper = each.interval.upper});
+  }
+  std::ranges::stable_sort(shown.joint, std::greater{}, [](const auto& each) { return std::abs(each.mean); });
+  return shown;
+}
+
+/// The strongest, those of the deployment of which something is known, and what was asked for. `total`: of the variance
+/// that all effects and interactions make.
+void add_interactions(tuner::LearnedCampaign& learned, const std::vector<search::model::Interaction>& pairs,
+                      double total, const search::model::ChangeOptions& options, const AskedPairs& asked,
+                      ModelPage& page) {
+  std::size_t strong = 0;
+  for (const auto& pair : pairs) {
+    const double share = total > 0 ? pair.strength * pair.strength / total : 0;
+    const bool is_strong = strong < kPairs && share >= kWorthShowing;
+    const auto wanted = asked_way(learned.lattice(), pair, asked);
+    if (!is_strong && !wanted && !are_deployment(learned.lattice(), pair)) continue;
+    ModelPage::Pair shown = shown_pair(learned, wanted.value_or(pair), share, options);
+    strong += is_strong ? 1 : 0;
+    if (is_strong || wanted || !shown.joint.empty()) page.interactions.push_back(std::move(shown));
+  }
+}
+
+void add_effects(tuner::LearnedCampaign& learned, const AskedPairs& asked, ModelPage& page) {
   auto& lattice = learned.lattice();
   const search::model::ChangeOptions options{.confidence = kConfidence, .process_sd = learned.process_sd};
   double total = 0;
@@ -69,12 +128,7 @@ void add_effects(tuner::LearnedCampaign& learned, ModelPage& page) {
   for (const auto& pair : pairs) total += pair.strength * pair.strength;
   for (ModelPage::Effect& effect : page.effects) effect.share = total > 0 ? effect.share / total : 0;
   std::ranges::stable_sort(page.effects, std::greater{}, &ModelPage::Effect::share);
-  for (const auto& pair : pairs) {
-    const double share = pair.strength * pair.strength / total;
-    if (page.interactions.size() == kPairs || !(share >= kWorthShowing)) break;
-    page.interactions.push_back(
-        {lattice.parameter(pair.first).name, lattice.parameter(pair.second).name, pair.strength, share});
-  }
+  add_interactions(learned, pairs, total, options, asked, page);
   for (const auto& alias : learned.times().aliased()) {
     std::string names;
     for (std::size_t i = 0; i < alias.parameters.size(); ++i) {
@@ -137,15 +191,67 @@ void print_effects(std::ostream& out, const ModelPage& page) {
   if (!none.empty()) out << "No effect seen on average: " << none << '\n';
 }
 
+/// "8.1 % more (2.0 % to 14.9 %)"
+std::string joint_text(const ModelPage::Joint& joint) {
+  const bool more = joint.mean > 0;
+  const auto percent = [&](double log) { return 100 * std::expm1(log) * (more ? 1 : -1); };
+  return fmt::format("{:.1f} % {} time ({:.1f} to {:.1f} %)", percent(joint.mean), more ? "more" : "less",
+                     percent(more ? joint.lower : joint.upper), percent(more ? joint.upper : joint.lower));
+}
+
+void print_interaction(std::ostream& out, const ModelPage::Pair& pair) {
+  out << fmt::format("  {} with {}: moves times by ± {:.1f} % beyond both effects ({:.0f} % of what varies)\n",
+                     pair.first, pair.second, 100 * std::expm1(pair.strength), 100 * pair.share);
+  std::size_t unseen = 0;
+  double lowest = 0, highest = 0;
+  for (const ModelPage::Joint& each : pair.joint) {
+    if (each.is_seen()) {
+      out << fmt::format("    {}={} instead of {} takes {} where {}={} than where it is {}\n", pair.first,
+                         each.first_value, pair.first_default, joint_text(each), pair.second, each.second_value,
+                         pair.second_default);
+      continue;
+    }
+    ++unseen;
+    lowest = std::min(lowest, each.lower);
+    highest = std::max(highest, each.upper);
+  }
+  if (unseen > 0) {
+    out << fmt::format("    {} of {} combinations: no dependence seen, {:+.1f} to {:+.1f} % at the widest\n", unseen,
+                       pair.joint.size(), 100 * std::expm1(lowest), 100 * std::expm1(highest));
+  }
+  if (pair.joint.empty()) {
+    out << fmt::format("    which of their values is not known: no combination has {} trials on each side\n",
+                       search::model::kFewestTogether);
+  }
+}
+
+/// In percent of time, above 0: it takes more than both effects say.
+nlohmann::json interaction_json(const ModelPage::Pair& pair) {
+  nlohmann::json combinations = nlohmann::json::array();
+  for (const ModelPage::Joint& each : pair.joint) {
+    combinations.push_back({{"values", {each.first_value, each.second_value}},
+                            {"trials", each.trials},
+                            {"more_time_percent", 100 * std::expm1(each.mean)},
+                            {"low_percent", 100 * std::expm1(each.lower)},
+                            {"high_percent", 100 * std::expm1(each.upper)},
+                            {"seen", each.is_seen()}});
+  }
+  return {{"parameters", {pair.first, pair.second}},
+          {"defaults", {pair.first_default, pair.second_default}},
+          {"strength", pair.strength},
+          {"share", pair.share},
+          {"combinations", std::move(combinations)}};
+}
+
 }  // namespace
 
-ModelPage make_model_page(tuner::LearnedCampaign& learned) {
+ModelPage make_model_page(tuner::LearnedCampaign& learned, const AskedPairs& asked) {
   ModelPage page{.worked = learned.times().size(),
                  .failed = static_cast<std::size_t>(std::ranges::count_if(
                      learned.trials, [](const space::Trial& each) { return each.outcome != space::Outcome::Ok; })),
                  .primary_epochs = learned.objective.primary,
                  .without = learned.without};
-  add_effects(learned, page);
+  add_effects(learned, asked, page);
   add_pruning(learned, page);
   add_calibration(learned, page);
   page.memory = memory_lines(learned.search->models().memory());
@@ -164,10 +270,7 @@ void print_model(const Context& context, const db::CampaignSummary& campaign, co
   out << "\nEffects on average over the whole space ('best' has those from the best configuration)\n";
   print_effects(out, page);
   if (!page.interactions.empty()) out << "\nInteractions\n";
-  for (const auto& pair : page.interactions) {
-    out << fmt::format("  {} with {}: moves times by ± {:.1f} % beyond both effects ({:.0f} % of what varies)\n",
-                       pair.first, pair.second, 100 * std::expm1(pair.strength), 100 * pair.share);
-  }
+  for (const auto& pair : page.interactions) print_interaction(out, pair);
   if (!page.aliased.empty()) out << "\nNot separated\n";
   for (const auto& each : page.aliased) out << "  " << each << '\n';
   out << "\nPruned\n";
@@ -221,10 +324,7 @@ nlohmann::json model_json(const ModelPage& page) {
                                    {"share", effect.share},
                                    {"values", values_json(effect.values)}});
   }
-  for (const auto& pair : page.interactions) {
-    document["interactions"].push_back(
-        {{"parameters", {pair.first, pair.second}}, {"strength", pair.strength}, {"share", pair.share}});
-  }
+  for (const auto& pair : page.interactions) document["interactions"].push_back(interaction_json(pair));
   for (const auto& each : page.pruned_levels) {
     document["pruned_levels"].push_back(
         {{"parameter", each.parameter}, {"value", each.value}, {"margin", each.margin}, {"because", each.sentence}});
@@ -250,12 +350,16 @@ nlohmann::json model_json(const ModelPage& page) {
   return document;
 }
 
-std::expected<ModelPage, std::string> model_page_of(const db::Store& store, const db::CampaignSummary& campaign) {
-  return tuner::kept_result<ModelPage>(store, campaign, "model", "", [&]() -> std::expected<ModelPage, std::string> {
+std::expected<ModelPage, std::string> model_page_of(const db::Store& store, const db::CampaignSummary& campaign,
+                                                    const AskedPairs& asked) {
+  std::string question;
+  for (const auto& [first, second] : asked) question += first + "," + second + ";";
+  const auto make = [&]() -> std::expected<ModelPage, std::string> {
     auto learned = tuner::learn_from(store, campaign);
     if (!learned) return std::unexpected(learned.error());
-    return make_model_page(**learned);
-  });
+    return make_model_page(**learned, asked);
+  };
+  return tuner::kept_result<ModelPage>(store, campaign, "model", question, make);
 }
 
 }  // namespace nocturne::cli

@@ -6,6 +6,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -26,10 +27,19 @@ struct ModelPage {
     double share = 0;                       ///< share of the variance that all effects and interactions make
     std::vector<tuner::OtherValue> values;  ///< against the default
   };
+  /// What a value of the first parameter does at a value of the second, beyond what it does at its default.
+  struct Joint {
+    std::string first_value, second_value;
+    std::size_t trials = 0;                 ///< of the least tried of the four combinations
+    double mean = 0, lower = 0, upper = 0;  ///< log units; above 0: it takes more time there
+    [[nodiscard]] bool is_seen() const { return lower > 0 || upper < 0; }
+  };
   struct Pair {
     std::string first, second;
     double strength = 0;  ///< log units
     double share = 0;
+    std::string first_default, second_default;
+    std::vector<Joint> joint;  ///< of combinations that have enough trials; the largest first
   };
   struct PrunedLevel {
     std::string parameter, value, sentence;
@@ -41,7 +51,7 @@ struct ModelPage {
   double primary_epochs = 0;
   std::vector<std::string> without;   ///< constraints of the space that are not in force, a sentence each
   std::vector<Effect> effects;        ///< the largest share first
-  std::vector<Pair> interactions;     ///< likewise
+  std::vector<Pair> interactions;     ///< likewise; then those of the deployment, and those that were asked for
   std::vector<std::string> aliased;   ///< sentences
   std::size_t pruned = 0, drawn = 0;  ///< how many uniform draws are ruled out, and how many were made
   std::vector<PrunedLevel> pruned_levels;
@@ -56,11 +66,15 @@ struct ModelPage {
   std::optional<tuner::ValueOfContinuing> continuing;
 };
 
-[[nodiscard]] ModelPage make_model_page(tuner::LearnedCampaign& learned);
+/// Two parameters whose interaction is shown however small it is and however little is known of it.
+using AskedPairs = std::vector<std::pair<std::string, std::string>>;
+
+[[nodiscard]] ModelPage make_model_page(tuner::LearnedCampaign& learned, const AskedPairs& asked = {});
 /// The page of a stored campaign, as it was kept where nothing has changed since (tuner/campaign/kept). The error is a
 /// sentence.
 [[nodiscard]] std::expected<ModelPage, std::string> model_page_of(const db::Store& store,
-                                                                  const db::CampaignSummary& campaign);
+                                                                  const db::CampaignSummary& campaign,
+                                                                  const AskedPairs& asked = {});
 void print_model(const Context& context, const db::CampaignSummary& campaign, const ModelPage& page);
 /// README.md of tuner/cli describes its keys.
 [[nodiscard]] nlohmann::json model_json(const ModelPage& page);
