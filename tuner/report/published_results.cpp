@@ -42,6 +42,8 @@ std::expected<void, std::string> read_sides(const json& document, PublishedResul
     *side = std::move(*read);
     side->on_gpu = published.device == "gpu";
   }
+  const bool from_hub = published.reference.source == "hub" || published.candidate.source == "hub";
+  published.reference.in_container = published.candidate.in_container = from_hub;
   if (published.published_percent == 0.0 || published.reference == published.candidate)
     return std::unexpected("a published result says which of two different sides is faster");
   if (published.kind == PublishedKind::Interaction) {
@@ -56,6 +58,7 @@ std::expected<PublishedResult, std::string> read_published_result(const json& do
   PublishedResult published;
   try {
     published.id = document.at("id").get<std::string>();
+    published.group = document.value("group", "");
     published.title = document.at("title").get<std::string>();
     published.sentence = document.at("sentence").get<std::string>();
     published.place = document.value("place", "");

@@ -39,6 +39,7 @@ struct ShippedAnswer {
 
 struct PublishedResult {
   std::string id;        ///< "xla-cpu"
+  std::string group{};   ///< "Graph compilers": what it stands beside in a picture
   std::string title;     ///< a few words
   std::string sentence;  ///< what the paper says
   std::string place{};   ///< where in the paper: "abstract"; empty: not noted

@@ -18,6 +18,9 @@ using tuner::Labels;
 
 constexpr const char* kFramework = "framework";
 constexpr const char* kSource = "source";
+constexpr const char* kContainer = "container";
+constexpr const char* kHost = "host";
+constexpr const char* kUsualContainer = "podman";  // where no space says which there are
 
 const std::array<std::pair<const char*, std::string PublishedSide::*>, 5> kLabels = {
     {{kFramework, &PublishedSide::framework},
@@ -33,6 +36,18 @@ bool is_none(const space::Value& value) {
 std::string text_of(const space::Configuration& configuration, const char* parameter) {
   const space::Value* value = configuration.find(parameter);
   return value == nullptr ? std::string() : space::to_text(*value);
+}
+
+/// The first value of `container` that is none of the host's and that the space allows in its default.
+std::string container_in(const space::Space& space) {
+  const space::Parameter* parameter = space.find(kContainer);
+  for (std::size_t i = 0; parameter != nullptr && i < parameter->size(); ++i) {
+    space::Configuration tried = space.default_configuration();
+    tried.set(kContainer, parameter->value(i));
+    if (space::to_text(parameter->value(i)) != kHost && space.check(space.normalise(tried)).empty())
+      return space::to_text(parameter->value(i));
+  }
+  return kUsualContainer;
 }
 
 bool comes_with(const Labels& labels, const std::string& what) {
@@ -103,6 +118,8 @@ bool is_side(const PublishedSide& side, const space::Configuration& configuratio
     const space::Value* found = configuration.find(name);
     if (found == nullptr ? !is_none(value) : *found != value) return false;
   }
+  const std::string container = text_of(configuration, kContainer);
+  if (side.in_container && (container.empty() || container == kHost)) return false;
   return fits(side, labels_of(configuration, known));
 }
 
@@ -133,6 +150,7 @@ std::string framework_of(const PublishedSide& side, const FrameworkLabels& known
       alone.set(kFramework, name);
       PublishedSide labels = side;
       labels.settings = {};
+      labels.in_container = false;
       if (space->find(kSource) != nullptr) labels.source.clear();  // a parameter of its own there
       if (is_side(labels, alone, known)) return name;
     }
@@ -144,7 +162,9 @@ std::string framework_of(const PublishedSide& side, const FrameworkLabels& known
 
 std::string side_words(const PublishedSide& side, const FrameworkLabels& known, const space::Space* space) {
   std::vector<std::string> words;
-  const std::string framework = side.framework.empty() ? std::string() : framework_of(side, known, space);
+  // The two sides of a hub's comparison are values of `source`.
+  const bool is_by_labels = side.framework.empty() || (space == nullptr && side.in_container);
+  const std::string framework = is_by_labels ? std::string() : framework_of(side, known, space);
   const bool asks_source = space != nullptr && space->find(kSource) != nullptr;
   if (!framework.empty())
     words.push_back(fmt::format("{}={}", kFramework, framework));
@@ -153,6 +173,8 @@ std::string side_words(const PublishedSide& side, const FrameworkLabels& known, 
         fmt::format("{}={}{}{}", kFramework, side.framework, side.version.empty() ? "" : "-", side.version));
   if (!side.source.empty() && (framework.empty() || asks_source))
     words.push_back(fmt::format("{}={}", kSource, side.source));
+  if (side.in_container)
+    words.push_back(fmt::format("{}={}", kContainer, space != nullptr ? container_in(*space) : kUsualContainer));
   for (const auto& [name, value] : side.settings.values()) {
     if (space != nullptr && space->find(name) == nullptr && is_none(value)) continue;
     words.push_back(fmt::format("{}={}", name, space::to_text(value)));

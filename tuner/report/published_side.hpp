@@ -26,6 +26,7 @@ struct PublishedSide {
   std::string source;              ///< hub, pip, distribution, opt-build
   std::string has, lacks;          ///< a library or graph compiler that comes with it
   bool on_gpu = false;             ///< what can compute on none is not chosen
+  bool in_container = false;       ///< any but the host: what a hub has, and what that is compared with
   space::Configuration settings;   ///< values of other parameters; "none" also where there is no such parameter
   friend bool operator==(const PublishedSide&, const PublishedSide&) = default;
 
@@ -55,7 +56,8 @@ struct PublishedSide {
 
 /// The side as words of a command line: "framework=tensorflow-1.14,graph_compiler=none". Where a space is given,
 /// without those that are 'none' of parameters it does not have. A framework that is free is not named; what nothing
-/// here is labelled as is named by its labels: "framework=tensorflow-2.1,source=hub".
+/// here is labelled as is named by its labels: "framework=tensorflow-2.1,source=hub". Of containers it is the first
+/// that the space allows.
 [[nodiscard]] std::string side_words(const PublishedSide& side, const FrameworkLabels& known,
                                      const space::Space* space = nullptr);
 

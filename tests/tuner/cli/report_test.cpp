@@ -160,6 +160,7 @@ TEST_CASE("a report without measurements says how to measure each published resu
   CHECK(rows.at("ngraph").at("shipped").at(0).at("finding") == "confirmed");
   CHECK(rows.at("pytorch-similar").at("shipped").at(0).at("finding") == "undecided");
   CHECK(rows.at("mxnet-similar").at("shipped").at(0).at("finding") == "reversed");
+  CHECK(rows.at("eager").at("shipped").at(0).at("finding") == "reversed");
   CHECK(rows.at("cntk-behind").at("shipped").at(0).at("finding") == "confirmed");
   CHECK(rows.at("xla-gpu-today").at("today") == true);
   const nlohmann::json& built = rows.at("tensorflow-from-source");
@@ -169,6 +170,11 @@ TEST_CASE("a report without measurements says how to measure each published resu
   CHECK_THAT(built.at("command").get<std::string>(), ContainsSubstring("framework=tensorflow-2.1,source=hub"));
   CHECK_THAT(rows.at("compiler-and-network").at("command").get<std::string>(),
              ContainsSubstring("examples/resnet50-cpu.json") && ContainsSubstring("examples/paper-mnist-cpu.json"));
+  CHECK(cli.nocturne({"report", "paper", "--picture", "-"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.out(), ContainsSubstring("<svg xmlns") && ContainsSubstring("-24.6 % (-32.5 to -15.9 %)") &&
+                            ContainsSubstring("Graph compilers") && !ContainsSubstring("first epoch"));
+  CHECK(cli.nocturne({"report", "paper", "--picture", "-", "--json"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"report", "html", "--picture", "x.svg"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"report", "papre"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"report", "paper", "--json", "--markdown"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"report", "paper", "--measure", "--time", "soon"}) == ExitCode::Usage);

@@ -1,6 +1,7 @@
 #include "tuner/report/published_results.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <set>
 
@@ -8,7 +9,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "space/file_contents.hpp"
 #include "tuner/report/evidence.hpp"
+#include "tuner/report/published_picture.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -223,6 +226,20 @@ TEST_CASE("a side is told by the labels of what trains, not by its name", "[repo
   CHECK(report::side_words(built, kNothing) == "framework=tensorflow-2.1,source=opt-build");
 }
 
+TEST_CASE("what a hub has is compared in a container", "[report]") {
+  const auto published_results =
+      report::read_published_results(R"({"results": [{"id": "x", "title": "x", "sentence": "x",
+    "network": "n", "device": "cpu", "reference": {"framework": "tensorflow", "source": "hub"},
+    "candidate": {"framework": "tensorflow", "source": "opt-build"}}]})");
+  REQUIRE(published_results);
+  const report::PublishedSide& built = published_results->at(0).candidate;
+  const auto known = two_sources();
+  CHECK(report::is_side(built, settings_of({{"framework", "ours"}, {"container", "charliecloud"}}), known));
+  CHECK(!report::is_side(built, settings_of({{"framework", "ours"}, {"container", "host"}}), known));
+  CHECK(!report::is_side(built, settings_of({{"framework", "ours"}}), known));
+  CHECK(report::side_words(built, known) == "framework=tensorflow,source=opt-build,container=podman");
+}
+
 TEST_CASE("what both sides leave free is the same on both", "[report]") {
   const auto known = two_sources();
   const auto hub = side_of({{"source", "hub"}}), built = side_of({{"source", "opt-build"}});
@@ -243,6 +260,32 @@ TEST_CASE("what comes with a package tells it from one of the same version witho
   CHECK(report::side_words(with, known) == "framework=mxnet-mkl-1.6");
   CHECK(report::side_words(without, known) == "framework=mxnet-1.6");
   CHECK_THAT(report::read_side({{"framework", 3}}).error(), ContainsSubstring("'framework'"));
+}
+
+TEST_CASE("the picture has what the paper says, what came along and pairs of this machine", "[report]") {
+  report::PublishedResult published = published_on_xla();
+  published.group = "A & B";
+  published.title = "XLA";
+  published.shipped = {{.machine = "m", .percent = -20, .low_percent = -25, .high_percent = -15, .pairs = 6}};
+  const report::Evidence pairs{.percent = -10, .low_percent = -99.9, .high_percent = 900};
+  report::Evidence alone = pairs;
+  alone.grade = report::Grade::Trials;
+  const std::string drawn = report::published_picture({{published, pairs}});
+  CHECK_THAT(drawn, ContainsSubstring("A &amp; B") && ContainsSubstring("class=\"paper\"") &&
+                        ContainsSubstring("<circle class=\"before\"") && ContainsSubstring("<circle class=\"here\"") &&
+                        ContainsSubstring("x1=\"330.0\" x2=\"880.0\""));  // ends at those of the axis
+  CHECK_THAT(report::published_picture({{published, alone}}), !ContainsSubstring("<circle class=\"here\""));
+}
+
+TEST_CASE("docs/paper.svg is what 'nocturne report paper --picture docs/paper.svg' draws where nothing was measured",
+          "[report]") {
+  const auto published_results = report::read_published_results(report::published_results_of_paper_text());
+  REQUIRE(published_results);
+  std::vector<report::PicturedResult> results;
+  for (const report::PublishedResult& each : *published_results) results.push_back({.published = each, .evidence = {}});
+  const auto shipped = space::read_file(std::filesystem::path(NOCTURNE_SOURCE_DIR) / "docs" / "paper.svg", 1 << 20);
+  REQUIRE(shipped);
+  CHECK(*shipped == report::published_picture(results));
 }
 
 TEST_CASE("a side is written as words for the command line", "[report]") {

@@ -64,14 +64,6 @@ std::string shipped_finding_text(const report::PublishedResult& published, const
   return shipped.note.empty() ? sentence : fmt::format("{} ({})", sentence, shipped.note);
 }
 
-/// Whose answers came along: "AMD EPYC (Zen 4), two cores".
-std::string shipped_machines(const std::vector<PublishedResultRow>& rows) {
-  std::set<std::string> machines;
-  for (const PublishedResultRow& row : rows)
-    for (const report::ShippedAnswer& each : row.published.shipped) machines.insert(each.machine);
-  return fmt::format("{}", fmt::join(machines, "; "));
-}
-
 std::string title_of(const report::PublishedResult& published) {
   return published.today ? published.title + " (today's)" : published.title;
 }
@@ -164,6 +156,20 @@ json published_json(const report::PublishedResult& published) {
   return document;
 }
 
+/// What came along, of whichever machine.
+Table shipped_table(const std::vector<PublishedResultRow>& rows) {
+  Table table({{"result"}, {"95 %"}, {"pairs", Align::Right}, {"machine"}, {"finding"}});
+  for (const PublishedResultRow& row : rows) {
+    for (const report::ShippedAnswer& each : row.published.shipped) {
+      const Judgement judgement = judgement_of(row.published, each);
+      table.add({Cell(title_of(row.published)), Cell(interval_text(each.percent, each.low_percent, each.high_percent)),
+                 Cell(std::to_string(each.pairs)), Cell(each.machine),
+                 Cell(shipped_finding_text(row.published, each), finding_style(judgement.finding))});
+    }
+  }
+  return table;
+}
+
 }  // namespace
 
 void print_published_results(const Context& context, const std::vector<PublishedResultRow>& rows) {
@@ -174,35 +180,24 @@ void print_published_results(const Context& context, const std::vector<Published
                Cell(repetitions_text(row)), Cell(finding_text(row), finding_style(row.judgement.finding))});
   }
   table.print(context);
-  out << "'or': the percentage read as time saved rather than as speed; the nearer is judged. Margins (similar, behind,\n"
+  out << "'or': the percentage read as time saved rather than as speed; the nearer is judged. Margins (similar, "
+         "behind,\n"
          "stable) are ours, the paper gives none.\n";
-  if (const std::string machines = shipped_machines(rows); !machines.empty()) {
-    out << "\nMeasured before, in turns: " << machines << '\n';
-    Table before({{"result"}, {"95 %"}, {"pairs", Align::Right}, {"finding"}});
-    for (const PublishedResultRow& row : rows) {
-      for (const report::ShippedAnswer& each : row.published.shipped) {
-        const Judgement judgement = judgement_of(row.published, each);
-        before.add({Cell(title_of(row.published)), Cell(interval_text(each.percent, each.low_percent, each.high_percent)),
-                    Cell(std::to_string(each.pairs)),
-                    Cell(shipped_finding_text(row.published, each), finding_style(judgement.finding))});
-      }
-    }
-    before.print(context);
-  }
+  out << "\nMeasured before, in turns:\n";
+  shipped_table(rows).print(context);
   print_commands(out, rows, false, "To measure what is missing, in turns:");
   print_commands(out, rows, true, "To measure elsewhere what cannot be measured here:");
 }
 
 std::string published_results_markdown(const std::vector<PublishedResultRow>& rows) {
-  const std::string machines = shipped_machines(rows);
-  std::string text = fmt::format(
-      "| published result | paper | here, 95 % | repetitions | finding | {} |\n| --- | --- | --- | --- | --- | --- |\n",
-      machines.empty() ? "measured before" : cell_of_markdown(machines));
+  std::string text =
+      "| published result | paper | here, 95 % | repetitions | finding | measured before |\n"
+      "| --- | --- | --- | --- | --- | --- |\n";
   for (const PublishedResultRow& row : rows) {
     std::string before;
     for (const report::ShippedAnswer& each : row.published.shipped) {
-      before += fmt::format("{}{}, {} pairs: {}", before.empty() ? "" : "; ",
-                            interval_text(each.percent, each.low_percent, each.high_percent), each.pairs,
+      before += fmt::format("{}{}, {} pairs, {}: {}", before.empty() ? "" : "; ",
+                            interval_text(each.percent, each.low_percent, each.high_percent), each.pairs, each.machine,
                             shipped_finding_text(row.published, each));
     }
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell_of_markdown(title_of(row.published)),

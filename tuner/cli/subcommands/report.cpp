@@ -14,7 +14,8 @@ namespace {
 /// Empty: the options fit the page; else a sentence.
 std::string misplaced_option(const ReportOptions& options) {
   const bool html = options.what == "html";
-  if (html && (options.measure || options.markdown)) return "--measure and --markdown go with paper";
+  if (html && (options.measure || options.markdown || !options.picture.empty()))
+    return "--measure, --markdown and --picture go with paper";
   if (!html && (!options.output.empty() || options.with_names || !options.campaigns.empty()))
     return "a campaign's name, --output and --with-names go with html";
   if (options.campaigns.size() > 2) return "one campaign, or two side by side";
@@ -44,6 +45,8 @@ void setup(CLI::App& subcommand, ReportOptions& options) {
             "paper: pairs of each published result before the first look (default: 6)", whole_number(2, 1000));
   add_campaign_source(subcommand, options.source);
   subcommand.add_flag("--markdown", options.markdown, "paper: a table to paste into a README");
+  add_value(subcommand, "--picture", options.picture, "FILE",
+            "paper: write them as one picture (SVG), with intervals; '-' is standard output");
   subcommand.footer(
       "html writes one file to look at and hand on: verdict, pairs, the night, the search, what matters. It needs no\n"
       "network, and works without scripts: each chart has its table. 'tune' writes the same at its end, and while it\n"
@@ -51,12 +54,15 @@ void setup(CLI::App& subcommand, ReportOptions& options) {
       "of environment variables, words of a command that look like tokens, names of users and hosts. Two campaigns\n"
       "stand side by side; one name twice: its last two generations, as before and after an upgrade.\n"
       "\n"
-      "paper: each published result (arXiv 2008.11675) with the interval that this machine's database gives. It is\n"
-      "confirmed or reversed where the whole interval lies on one side of 0, else undecided; the published size lies\n"
-      "inside the interval or not. Only pairs that were alive together decide; trials that were measured one after\n"
-      "the other are shown as 'not interleaved' and leave a published result undecided. What was never measured names\n"
-      "the command that would measure it, or why it cannot be measured here. Exit code 3: nothing speaks for or\n"
-      "against any published result yet.\n"
+      "paper: each published result (arXiv 2008.11675) with the interval that this machine's database gives, and,\n"
+      "beside it, what was measured on another machine and came along. It is confirmed or reversed where the\n"
+      "whole interval lies on one side of 0, else undecided; the published size lies inside the interval or not.\n"
+      "A percentage may mean speed or time saved: the reading that is nearer to the interval is judged.\n"
+      "'Similar', 'far behind' and 'stable' are judged by margins of ours. Only pairs that were alive together\n"
+      "decide; trials that were measured one after the other are shown as 'not interleaved' and leave a published\n"
+      "result undecided. What was never measured names the command that would measure it; what cannot be measured\n"
+      "here says why, and the command is for a machine where it can. Exit code 3: nothing speaks for or against\n"
+      "any published result yet.\n"
       "\n"
       "Examples:\n"
       "  nocturne report html\n"
@@ -64,6 +70,7 @@ void setup(CLI::App& subcommand, ReportOptions& options) {
       "  nocturne report html mnist-laptop mnist-server\n"
       "  nocturne report paper\n"
       "  nocturne report paper --markdown > published results.md\n"
+      "  nocturne report paper --picture paper.svg\n"
       "  nocturne report paper --measure --time 30min --campaign examples/paper-mnist-cpu.json\n");
 }
 

@@ -21,6 +21,7 @@ struct ReportOptions {
   std::string time = "30min";  ///< with `measure`, for all of it
   int pairs = 6;
   bool markdown = false;
+  std::string picture;  ///< paper: a file, or "-"; empty: none
 };
 
 void setup(CLI::App& subcommand, ReportOptions& options);

@@ -15,6 +15,7 @@
 #include "measure/machine/fingerprint.hpp"
 #include "measure/machine/machine.hpp"
 #include "measure/run/shell_words.hpp"
+#include "space/write_file.hpp"
 #include "tuner/campaign/finals/side_by_side.hpp"
 #include "tuner/campaign/finals/whole_epochs.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -25,6 +26,7 @@
 #include "tuner/cli/output/published_results_report.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
+#include "tuner/report/published_picture.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -103,8 +105,21 @@ std::vector<PublishedResultRow> rows_of(const db::Store* store, const Machine& m
   return rows;
 }
 
+void write_picture(const Context& context, const std::vector<PublishedResultRow>& rows, const std::string& file) {
+  std::vector<report::PicturedResult> results;
+  for (const PublishedResultRow& row : rows) results.push_back({.published = row.published, .evidence = row.evidence});
+  const std::string text = report::published_picture(results);
+  if (file == "-")
+    context.verbatim() << text;
+  else if (auto written = space::write_file(file, text); !written)
+    refuse(context, ExitCode::OutputFailed, written.error());
+}
+
 ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow>& rows, const ReportOptions& options) {
-  if (context.json)
+  if (!options.picture.empty()) write_picture(context, rows, options.picture);
+  if (options.picture == "-") {
+    // The picture is the answer.
+  } else if (context.json)
     print_json(context, "report", {{"results", published_results_json(rows)}});
   else if (options.markdown)
     *context.out << published_results_markdown(rows);
@@ -220,6 +235,8 @@ ExitCode report_stored(const ReportOptions& options, Context& context) {
 
 ExitCode report_paper(const ReportOptions& options, Context& context) {
   if (options.markdown && context.json) return complain(context, ExitCode::Usage, "--markdown or --json, not both");
+  if (options.picture == "-" && (options.markdown || context.json))
+    return complain(context, ExitCode::Usage, "--picture - alone, or into a file");
   return options.measure ? measure_and_report(options, context) : report_stored(options, context);
 }
 
