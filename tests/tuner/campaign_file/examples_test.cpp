@@ -8,6 +8,7 @@
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tests/tuner/installation/fake_pythons.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/campaign_file/framework_values.hpp"
 #include "tuner/installation/frameworks.hpp"
 
 using namespace nocturne;
@@ -44,6 +45,37 @@ TEST_CASE("today's frameworks make a campaign of thousands of configurations", "
   const auto paper = tuner::load_campaign(kExampleFiles / "paper-mnist-cpu.json", test::sample_facts(), &frameworks);
   REQUIRE(paper);
   CHECK(paper->space.find("framework")->size() == 7);
+}
+
+TEST_CASE("one campaign asks for framework, source, build, graph compiler and container", "[campaign_file]") {
+  const test::FakePythons pythons;
+  const tuner::Frameworks frameworks = shipped(pythons);
+  const auto spec = tuner::load_campaign(kExampleFiles / "deployments-cpu.json", test::sample_facts(), &frameworks);
+  REQUIRE(spec);
+  const auto recipe_of = [&](const std::string& framework, const std::string& source) {
+    space::Configuration configuration;
+    configuration.set("framework", framework);
+    configuration.set("source", source);
+    return tuner::framework_of(spec->worker, configuration);
+  };
+  CHECK(recipe_of("onednn", "pip") == "onednn");
+  CHECK(recipe_of("onednn", "opt-build") == "onednn-opt-build");
+  CHECK(recipe_of("pytorch", "pip") == "pytorch-2.15");
+  CHECK(recipe_of("pytorch", "distribution") == "debian-pytorch-openblas");
+  const space::Configuration defaults = spec->space.default_configuration();
+  CHECK(tuner::framework_of(spec->worker, defaults) == "onednn");
+  const auto is_valid = [&](const std::string& framework, const std::string& source) {
+    space::Configuration configuration = defaults;
+    configuration.set("framework", framework);
+    configuration.set("source", source);
+    return spec->space.check(spec->space.normalise(configuration)).empty();
+  };
+  CHECK(is_valid("pytorch", "pip"));
+  CHECK(is_valid("onednn", "pip"));
+  CHECK(!is_valid("tensorflow-2.21", "opt-build"));  // no recipe has it from there
+  CHECK(!is_valid("pytorch", "opt-build"));
+  const std::vector<std::string> wanted = tuner::wanted_frameworks(*spec);
+  CHECK(std::ranges::find(wanted, "pytorch-2.15") != wanted.end());
 }
 
 TEST_CASE("every example is a valid campaign", "[campaign_file]") {
