@@ -2,13 +2,13 @@
 
 /// Passes over values that have a channel each: sums over every channel, and a function of each value and its channel.
 ///
-/// A thread keeps to its channels (its column of a row, or the plane of its warp), so what belongs to a channel is read once
-/// and stays in registers; 16 bytes a load where the channels (or, channels first, the pixels) allow it.
+/// A thread keeps to its channels (its column of a row, or the plane of its warp), so what belongs to a channel is read
+/// once and stays in registers; 16 bytes a load where the channels (or, channels first, the pixels) allow it.
 ///
 /// A rule has `Constants` and of(channel) that gives them. Of a sum, also `kTerms`, the number of its sums;
-/// add(sums, first, second, constants) for each value; finish(channel, sums), by one thread a channel: in f32 and in a fixed
-/// order, rows in parts, then the parts. Of a function, also value(first, second, constants).
-/// `second` is read where the rule says kTwo.
+/// add(sums, first, second, constants) for each value; finish(channel, sums), by one thread a channel: in f32 and in a
+/// fixed order, rows in parts, then the parts. Of a function, also value(first, second, constants). `second` is read
+/// where the rule says kTwo.
 
 #include <type_traits>
 
@@ -33,8 +33,8 @@ inline ChannelRows channel_rows(std::int64_t count, const ChannelOrder& order, s
   return result;
 }
 
-/// Parts for sums: with four loads of 16 bytes under way in each thread, some MiB of 16-bit values; each part is to be added
-/// up later, too.
+/// Parts for sums: with four loads of 16 bytes under way in each thread, some MiB of 16-bit values; each part is to be
+/// added up later, too.
 inline ChannelRows rows_for_sums(std::int64_t count, const ChannelOrder& order) {
   return channel_rows(count, order, std::clamp<std::int64_t>((std::int64_t{1} << 18) / order.channels, 32, 4096));
 }
@@ -106,8 +106,7 @@ __device__ void add_pack(float (&sums)[Size][Rule::kTerms], const T* first, cons
   P other = one;
   if constexpr (Rule::kTwo) other = reinterpret_cast<const P*>(second)[i];
 #pragma unroll
-  for (int k = 0; k < Size; ++k)
-    rule.add(sums[k], to_float(one.values[k]), to_float(other.values[k]), constants[k]);
+  for (int k = 0; k < Size; ++k) rule.add(sums[k], to_float(one.values[k]), to_float(other.values[k]), constants[k]);
 }
 
 template <typename T, int Size, typename Rule>
@@ -213,16 +212,15 @@ inline unsigned blocks_of(std::int64_t threads) {
   return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
 }
 
-/// Calls `work` with the number of values of a pack, as a constant: all that a load takes where rows (or planes) are whole
-/// packs, else one.
+/// Calls `work` with the number of values of a pack, as a constant: all that a load takes where rows (or planes) are
+/// whole packs, else one.
 template <typename T, typename Work>
 void with_pack(const ChannelRows& grid, const Work& work) {
   constexpr int kWhole = Pack<T>::kSize;
-  if ((grid.last ? grid.channels : grid.pixels) % kWhole == 0) {
+  if ((grid.last ? grid.channels : grid.pixels) % kWhole == 0)
     work(std::integral_constant<int, kWhole>{});
-  } else {
+  else
     work(std::integral_constant<int, 1>{});
-  }
 }
 
 /// `parts`: floats_for_sums().

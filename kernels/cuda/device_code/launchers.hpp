@@ -75,8 +75,8 @@ void launch_dropout(const void* in, void* out, DataType type, std::int64_t count
 void launch_sum_channels(const void* values, void* sums, float* parts, DataType type, std::int64_t count,
                          const ChannelOrder& order, cudaStream_t stream);
 
-/// Batch normalisation (S. Ioffe and C. Szegedy, ICML 2015, algorithm 1). Each array has `channels` values, f32. `sums` and
-/// `squares` of the values, over `per_channel` values a channel, where a fused convolution took them.
+/// Batch normalisation (S. Ioffe and C. Szegedy, ICML 2015, algorithm 1). Each array has `channels` values, f32. `sums`
+/// and `squares` of the values, over `per_channel` values a channel, where a fused convolution took them.
 struct NormalisationArrays {
   const float *sums = nullptr, *squares = nullptr;
   float *running_mean = nullptr, *running_variance = nullptr;
@@ -84,13 +84,13 @@ struct NormalisationArrays {
   const float *scale = nullptr, *shift = nullptr;
   std::int64_t channels = 0, per_channel = 0;
 };
-/// How statistics become what normalises: inverse deviation = 1 / sqrt(variance + epsilon); the running averages follow by
-/// `momentum`, the variance with its divisor n - 1 (kernels/networks/network.hpp).
+/// How statistics become what normalises: inverse deviation = 1 / sqrt(variance + epsilon); the running averages follow
+/// by `momentum`, the variance with its divisor n - 1 (kernels/networks/network.hpp).
 struct NormalisationRule {
   float epsilon = 0, momentum = 0;
 };
-/// The statistics of a batch: mean and inverse deviation, and the running averages. The values are taken less the channel's
-/// first one, so that no digits are lost where the mean is many times the deviation.
+/// The statistics of a batch: mean and inverse deviation, and the running averages. The values are taken less the
+/// channel's first one, so that no digits are lost where the mean is many times the deviation.
 void launch_batch_statistics(const void* values, float* parts, DataType type, std::int64_t count,
                              const ChannelOrder& order, const NormalisationArrays& arrays,
                              const NormalisationRule& rule, cudaStream_t stream);
@@ -102,7 +102,8 @@ void launch_running_statistics(const NormalisationArrays& arrays, float epsilon,
 void launch_normalise(const void* in, void* out, const NormalisationArrays& arrays, DataType type, std::int64_t count,
                       const ChannelOrder& order, bool relu, cudaStream_t stream);
 
-/// What the backward pass of a normalisation reads and writes; `in` is what it normalised, dy the gradient of its output.
+/// What the backward pass of a normalisation reads and writes; `in` is what it normalised, dy the gradient of its
+/// output.
 struct NormalisationGradients {
   const void *in = nullptr, *dy = nullptr;
   void* dx = nullptr;       ///< null: nobody needs it

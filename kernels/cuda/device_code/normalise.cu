@@ -1,6 +1,7 @@
-/// Batch normalisation: sums over the channels, then one pass over the values; the rectifier behind it goes along, forward and
-/// backward. (The worker's steps of ResNet50 in bf16, f16 and tf32 took 219 to 246 ms on an H200 with cuDNN's functions of the
-/// time before graphs, whatever convolution served, against 64 ms of PyTorch: examples/README.md.)
+/// Batch normalisation: sums over the channels, then one pass over the values; the rectifier behind it goes along,
+/// forward and backward. (The worker's steps of ResNet50 in bf16, f16 and tf32 took 219 to 246 ms on an H200 with
+/// cuDNN's functions of the time before graphs, whatever convolution served, against 64 ms of PyTorch:
+/// examples/README.md.)
 
 #include "kernels/cuda/device_code/channel_passes.cuh"
 
@@ -164,8 +165,8 @@ void launch_normalise_backward(const NormalisationGradients& gradients, float* p
                                  .second = static_cast<const T*>(gradients.dy),
                                  .out = static_cast<T*>(gradients.dx),
                                  .accumulate = gradients.accumulate};
-    launch_sums<T>(over.first, over.second, parts, count, order, GradientSums{forward, gradients.scale, gradients.shift},
-                   stream);
+    launch_sums<T>(over.first, over.second, parts, count, order,
+                   GradientSums{forward, gradients.scale, gradients.shift}, stream);
     if (gradients.dx == nullptr) return;
     launch_function(over, count, order, Backward{forward, gradients.scale, gradients.shift}, stream);
   });

@@ -63,7 +63,8 @@ class WeightedLayer final : public DeviceLayer {
   }
 
   [[nodiscard]] std::int64_t workspace_bytes() const override {
-    const std::int64_t biases = place_.biases != nullptr ? channel_sums_bytes(place_.output_count(), output_order()) : 0;
+    const std::int64_t biases =
+        place_.biases != nullptr ? channel_sums_bytes(place_.output_count(), output_order()) : 0;
     return std::max({forward_.workspace_bytes, weights_.workspace_bytes, data_ ? data_->workspace_bytes : 0,
                      graph_ ? graph_->workspace_bytes() : 0, biases});
   }

@@ -55,7 +55,8 @@ BatchFeed::BatchFeed(data::BatchSource& source, std::int64_t batch, std::size_t 
 
 void BatchFeed::fetch(Slot& slot) {
   const bool own_stream = slots_.size() > 1;
-  // The copy before this one may still read the pinned memory. It waits for the GPU, which computes: that is no lack of data.
+  // The copy before this one may still read the pinned memory. It waits for the GPU, which computes: that is no lack of
+  // data.
   slot.copied.wait_on_host();
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t size = source_.next_size(), values = size * source_.image().elements();

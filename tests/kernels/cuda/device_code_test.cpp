@@ -109,8 +109,8 @@ TEST_CASE("sums of channels are sums over images and pixels", "[cuda]") {
   const DataType type = any_type();
   const Layout layout = GENERATE(Layout::Nchw, Layout::Nhwc);
   // Fewer channels than lanes, more; one pixel, more than a block has threads; images enough for many parts.
-  const auto [channels, pixels, images] = GENERATE(table<std::size_t, std::size_t, std::size_t>(
-      {{3, 5, 7}, {40, 1, 5000}, {33, 2, 70}, {1, 300, 3}, {1, 1, 1}}));
+  const auto [channels, pixels, images] = GENERATE(
+      table<std::size_t, std::size_t, std::size_t>({{3, 5, 7}, {40, 1, 5000}, {33, 2, 70}, {1, 300, 3}, {1, 1, 1}}));
   const Values values = some(channels * pixels * images, 2);
   std::vector<double> sums(channels);
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -208,7 +208,9 @@ struct NormalisedBatch {
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(sizes.count()); }
   [[nodiscard]] std::size_t channels() const { return static_cast<std::size_t>(sizes.c); }
   [[nodiscard]] std::size_t pixels() const { return static_cast<std::size_t>(sizes.h * sizes.w); }
-  [[nodiscard]] ChannelOrder order() const { return {.channels = sizes.c, .pixels = sizes.h * sizes.w, .layout = layout}; }
+  [[nodiscard]] ChannelOrder order() const {
+    return {.channels = sizes.c, .pixels = sizes.h * sizes.w, .layout = layout};
+  }
   // (n, c, h, w) as the layout has it, and back.
   [[nodiscard]] Values laid_out(const Values& plain, bool back = false) const {
     if (layout == Layout::Nchw) return plain;
@@ -244,15 +246,13 @@ struct FormulasOfBatch {
       running_mean.push_back(0.9F + 0.1F * statistics.mean[c]);
       running_variance.push_back(1.8F + 0.1F * unbiased);
     }
-    normalised =
-        simulated::normalise(batch.sizes, batch.values, statistics.mean, inverse, batch.scale, batch.shift);
+    normalised = simulated::normalise(batch.sizes, batch.values, statistics.mean, inverse, batch.scale, batch.shift);
     Values passed = batch.above;
     for (std::size_t i = 0; relu && i < normalised.size(); ++i) {
       if (normalised[i] <= 0) passed[i] = 0;
       normalised[i] = std::max(normalised[i], 0.0F);
     }
-    gradients =
-        simulated::normalise_back(batch.sizes, batch.values, passed, statistics.mean, inverse, batch.scale);
+    gradients = simulated::normalise_back(batch.sizes, batch.values, passed, statistics.mean, inverse, batch.scale);
   }
 };
 

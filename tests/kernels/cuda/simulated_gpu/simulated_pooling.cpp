@@ -1,4 +1,5 @@
-/// cuDNN's pooling on the simulated GPU: each call checks what it is given and puts the operation on its handle's stream.
+/// cuDNN's pooling on the simulated GPU: each call checks what it is given and puts the operation on its handle's
+/// stream.
 
 #include "tests/kernels/cuda/simulated_gpu/descriptors.hpp"
 #include "tests/kernels/cuda/simulated_gpu/simulated_streams.hpp"
