@@ -17,6 +17,7 @@
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Transaction.h>
 
+#include "db/database.hpp"
 #include "db/error.hpp"
 #include "db/network_writer.hpp"
 #include "db/open_checks.hpp"
@@ -34,15 +35,15 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();  ///< on a network file system: makes the last copy, and gives the lease back
 
-  /// Runs `body(SQLite::Database&)` in one transaction, and gives what it gives: committed where it returns, rolled
+  /// Runs `body(Database&)` in one transaction, and gives what it gives: committed where it returns, rolled
   /// back where it throws. IMMEDIATE: it waits for its turn once, at the beginning, and cannot be refused half-way
   /// because another process wrote meanwhile. Throws Error, whatever was thrown inside.
   template <typename Body>
-  auto write(const Body& body) -> std::invoke_result_t<const Body&, SQLite::Database&> {
+  auto write(const Body& body) -> std::invoke_result_t<const Body&, Database&> {
     return described([&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       check_may_write();
-      if constexpr (std::is_void_v<std::invoke_result_t<const Body&, SQLite::Database&>>) {
+      if constexpr (std::is_void_v<std::invoke_result_t<const Body&, Database&>>) {
         body(database_);
         commit(transaction);
       } else {
@@ -55,7 +56,7 @@ class Connection {
 
   /// Likewise for reading: all that `body` reads is of one moment.
   template <typename Body>
-  [[nodiscard]] auto read(const Body& body) const -> std::invoke_result_t<const Body&, SQLite::Database&> {
+  [[nodiscard]] auto read(const Body& body) const -> std::invoke_result_t<const Body&, Database&> {
     return described([&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::DEFERRED);
       return body(database_);
@@ -66,7 +67,7 @@ class Connection {
   void compact();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] SQLite::Database& database() const { return database_; }
+  [[nodiscard]] Database& database() const { return database_; }
 
   /// The type of the network file system; empty: it lies on a local one.
   [[nodiscard]] const std::string& network_type() const { return network_type_; }
@@ -111,7 +112,7 @@ class Connection {
   void compact_on_network();
 
   std::unique_ptr<NetworkWriter> network_;  // before the database, so that the lease is given back after it is closed
-  mutable SQLite::Database database_;  // SQLite has no read-only connection to a file that others write: locks change
+  mutable Database database_;  // SQLite has no read-only connection to a file that others write: locks change
   std::filesystem::path path_;
   StoreOptions options_;
   std::chrono::milliseconds busy_timeout_;  ///< now

@@ -39,11 +39,11 @@ std::int64_t own_id(Connection& connection) {
 
 }  // namespace
 
-std::optional<LeaseHolder> lease_holder(const SQLite::Database& database, CampaignId campaign) {
-  SQLite::Statement found = query(database,
-                                  "SELECT token, pid, start_ticks, boot_id, pid_namespace, host"
-                                  " FROM leases JOIN owners ON owners.id = owner_id WHERE campaign_id = ?1",
-                                  campaign);
+std::optional<LeaseHolder> lease_holder(const Database& database, CampaignId campaign) {
+  Statement found = query(database,
+                          "SELECT token, pid, start_ticks, boot_id, pid_namespace, host"
+                          " FROM leases JOIN owners ON owners.id = owner_id WHERE campaign_id = ?1",
+                          campaign);
   if (!found.executeStep()) return std::nullopt;
   LeaseHolder holder;
   ProcessIdentity& process = holder.process;

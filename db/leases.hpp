@@ -7,6 +7,7 @@
 #include <string>
 
 #include "db/connection.hpp"
+#include "db/database.hpp"
 #include "db/process_identity.hpp"
 
 namespace nocturne::db {
@@ -17,7 +18,7 @@ struct LeaseHolder {
 };
 
 /// Who holds it, dead or alive.
-[[nodiscard]] std::optional<LeaseHolder> lease_holder(const SQLite::Database& database, CampaignId campaign);
+[[nodiscard]] std::optional<LeaseHolder> lease_holder(const Database& database, CampaignId campaign);
 
 /// Throws Owned if another store holds the campaign and is not known to be dead.
 void check_free(const Connection& connection, CampaignId campaign);

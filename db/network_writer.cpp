@@ -24,10 +24,15 @@ bool flush_file(const std::filesystem::path& file) {
   return flushed;
 }
 
+/// What a copy is called until it is whole.
+std::filesystem::path unfinished_copy(const std::filesystem::path& database) {
+  return published_copy(database).string() + ".new";
+}
+
 /// Throws SQLite::Exception. False: the system refused.
 bool copy_database(SQLite::Database& from, const std::filesystem::path& database) {
   std::error_code error;
-  const std::filesystem::path unfinished = published_copy(database).string() + ".new";
+  const std::filesystem::path unfinished = unfinished_copy(database);
   std::filesystem::remove(unfinished, error);
   {
     SQLite::Database to(unfinished.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
@@ -88,7 +93,13 @@ void NetworkWriter::publish(SQLite::Database& database) {
   }
   copied_ = std::chrono::steady_clock::now();
   took_ = copied_ - began;
-  if (copied) commits_ = 0;
+  if (copied) {
+    commits_ = 0;
+    return;
+  }
+  // Half a copy would take the room that the commits need.
+  std::error_code ignored;
+  std::filesystem::remove(unfinished_copy(database_), ignored);
 }
 
 Readable readable_on_network(const std::filesystem::path& database) {

@@ -39,7 +39,7 @@ std::string json_text(const nlohmann::json& document) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::int64_t save_configuration(SQLite::Database& database, const space::Configuration& configuration) {
+std::int64_t save_configuration(Database& database, const space::Configuration& configuration) {
   const std::string identity = configuration.identity();
   if (const auto known =
           first_value<std::int64_t>(database, "SELECT id FROM configurations WHERE identity = ?1", identity)) {
@@ -48,7 +48,7 @@ std::int64_t save_configuration(SQLite::Database& database, const space::Configu
   execute(database, "INSERT INTO configurations (identity, canonical_json) VALUES (?1, ?2)", identity,
           configuration.canonical());
   const std::int64_t id = database.getLastInsertRowid();
-  SQLite::Statement insert(database,
+  Statement insert = query(database,
                            "INSERT INTO configuration_values (configuration_id, parameter, kind, value)"
                            " VALUES (?1, ?2, ?3, ?4)");
   for (const auto& [name, value] : configuration.values()) save_value(insert, id, name, value);

@@ -12,11 +12,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <SQLiteCpp/Column.h>
-#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <nlohmann/json.hpp>
 
+#include "db/database.hpp"
 #include "space/configuration.hpp"
 
 namespace nocturne::db {
@@ -59,15 +58,14 @@ int execute(SQLite::Statement& statement, const Values&... values) {
 }
 
 template <typename... Values>
-int execute(SQLite::Database& database, const std::string& sql, const Values&... values) {
-  SQLite::Statement statement(database, sql);
+int execute(const Database& database, const std::string& sql, const Values&... values) {
+  Statement statement = database.prepared(sql);
   return execute(statement, values...);
 }
 
 template <typename... Values>
-[[nodiscard]] SQLite::Statement query(const SQLite::Database& database, const std::string& sql,
-                                      const Values&... values) {
-  SQLite::Statement statement(database, sql);
+[[nodiscard]] Statement query(const Database& database, const std::string& sql, const Values&... values) {
+  Statement statement = database.prepared(sql);
   bind_all(statement, values...);
   return statement;
 }
@@ -121,9 +119,8 @@ class Reader {
 
 /// The first column of the first row; empty where there is none, or NULL.
 template <typename T, typename... Values>
-[[nodiscard]] std::optional<T> first_value(const SQLite::Database& database, const std::string& sql,
-                                           const Values&... values) {
-  SQLite::Statement statement = query(database, sql, values...);
+[[nodiscard]] std::optional<T> first_value(const Database& database, const std::string& sql, const Values&... values) {
+  Statement statement = query(database, sql, values...);
   return statement.executeStep() ? Reader(statement).next<std::optional<T>>() : std::nullopt;
 }
 
@@ -134,7 +131,7 @@ template <typename T, typename... Values>
 [[nodiscard]] std::string json_text(const nlohmann::json& document);
 
 /// Its row; made where there is none.
-[[nodiscard]] std::int64_t save_configuration(SQLite::Database& database, const space::Configuration& configuration);
+[[nodiscard]] std::int64_t save_configuration(Database& database, const space::Configuration& configuration);
 /// From canonical_json. Throws where that was tampered with.
 [[nodiscard]] space::Configuration parse_configuration(const std::string& canonical);
 

@@ -24,7 +24,7 @@ std::optional<T> unless_empty(const T& value) {
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
-std::int64_t insert_run(SQLite::Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
+std::int64_t insert_run(Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
   const space::Run& run = record.run;
   const space::Load& load = run.load;
   std::string places = "?1";
@@ -48,7 +48,7 @@ constexpr const char* kDeviceColumns =
     " memory_clock_mean_mhz, memory_clock_max_mhz, temperature_min_c, temperature_mean_c, temperature_max_c,"
     " power_min_w, power_mean_w, power_max_w, throttled_json";
 
-void insert_device(SQLite::Database& database, std::int64_t row, const space::DeviceReport& d) {
+void insert_device(Database& database, std::int64_t row, const space::DeviceReport& d) {
   execute(database,
           fmt::format("INSERT INTO device_reports (run, {})"
                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
@@ -59,9 +59,8 @@ void insert_device(SQLite::Database& database, std::int64_t row, const space::De
           json_text(d.throttled));
 }
 
-std::optional<space::DeviceReport> load_device(const SQLite::Database& database, std::int64_t row) {
-  SQLite::Statement found =
-      query(database, fmt::format("SELECT {} FROM device_reports WHERE run = ?1", kDeviceColumns), row);
+std::optional<space::DeviceReport> load_device(const Database& database, std::int64_t row) {
+  Statement found = query(database, fmt::format("SELECT {} FROM device_reports WHERE run = ?1", kDeviceColumns), row);
   if (!found.executeStep()) return std::nullopt;
   space::DeviceReport d;
   nlohmann::json throttled;
@@ -73,37 +72,37 @@ std::optional<space::DeviceReport> load_device(const SQLite::Database& database,
   return d;
 }
 
-void insert_measurements(SQLite::Database& database, std::int64_t row, const space::Run& run) {
-  SQLite::Statement sample(database,
+void insert_measurements(Database& database, std::int64_t row, const space::Run& run) {
+  Statement sample = query(database,
                            "INSERT INTO samples (run, position, first_step, steps, wall_ns, cpu_ns, data_wait_ns, loss)"
                            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
   std::int64_t position = 0;
   for (const space::Sample& s : run.samples)
     execute(sample, row, position++, s.first_step, s.steps, s.wall, s.cpu, s.data_wait, s.loss);
-  SQLite::Statement phase(database,
+  Statement phase = query(database,
                           "INSERT INTO phases (run, position, name, wall_ns, cpu_ns, is_finished)"
                           " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   position = 0;
   for (const space::Phase& p : run.phases) execute(phase, row, position++, p.name, p.wall, p.cpu, p.finished);
-  SQLite::Statement epoch(database,
-                          "INSERT INTO epochs (run, position, epoch, wall_ns, loss) VALUES (?1, ?2, ?3, ?4, ?5)");
+  Statement epoch =
+      query(database, "INSERT INTO epochs (run, position, epoch, wall_ns, loss) VALUES (?1, ?2, ?3, ?4, ?5)");
   position = 0;
   for (const space::Epoch& e : run.epochs) execute(epoch, row, position++, e.index, e.wall, e.loss);
-  SQLite::Statement point(database,
+  Statement point = query(database,
                           "INSERT INTO curve_points (run, position, steps, accuracy, loss, examples)"
                           " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   position = 0;
   for (const space::CurvePoint& p : run.curve)
     execute(point, row, position++, p.steps, p.test.accuracy, p.test.loss, p.test.examples);
-  SQLite::Statement norm(
-      database, "INSERT INTO norms (run, position, steps, layer, norm, moved) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+  Statement norm =
+      query(database, "INSERT INTO norms (run, position, steps, layer, norm, moved) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   position = 0;
   for (const space::Norm& n : run.norms) execute(norm, row, position++, n.steps, n.layer, n.norm, n.moved);
   if (run.device) insert_device(database, row, *run.device);
 }
 
-void load_measurements(const SQLite::Database& database, std::int64_t row, space::Run& run) {
-  SQLite::Statement sample = query(
+void load_measurements(const Database& database, std::int64_t row, space::Run& run) {
+  Statement sample = query(
       database,
       "SELECT first_step, steps, wall_ns, cpu_ns, data_wait_ns, loss FROM samples WHERE run = ?1 ORDER BY position",
       row);
@@ -111,19 +110,18 @@ void load_measurements(const SQLite::Database& database, std::int64_t row, space
     space::Sample& s = run.samples.emplace_back();
     Reader(sample).into(s.first_step, s.steps, s.wall, s.cpu, s.data_wait, s.loss);
   }
-  SQLite::Statement phase =
+  Statement phase =
       query(database, "SELECT name, wall_ns, cpu_ns, is_finished FROM phases WHERE run = ?1 ORDER BY position", row);
   while (phase.executeStep()) {
     space::Phase& p = run.phases.emplace_back();
     Reader(phase).into(p.name, p.wall, p.cpu, p.finished);
   }
-  SQLite::Statement epoch =
-      query(database, "SELECT epoch, wall_ns, loss FROM epochs WHERE run = ?1 ORDER BY position", row);
+  Statement epoch = query(database, "SELECT epoch, wall_ns, loss FROM epochs WHERE run = ?1 ORDER BY position", row);
   while (epoch.executeStep()) {
     space::Epoch& e = run.epochs.emplace_back();
     Reader(epoch).into(e.index, e.wall, e.loss);
   }
-  SQLite::Statement point =
+  Statement point =
       query(database, "SELECT steps, accuracy, loss, examples FROM curve_points WHERE run = ?1 ORDER BY position", row);
   while (point.executeStep()) {
     space::CurvePoint& p = run.curve.emplace_back();
@@ -131,8 +129,7 @@ void load_measurements(const SQLite::Database& database, std::int64_t row, space
     Reader(point).into(p.steps, p.test.accuracy, loss, p.test.examples);
     p.test.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
   }
-  SQLite::Statement norm =
-      query(database, "SELECT steps, layer, norm, moved FROM norms WHERE run = ?1 ORDER BY position", row);
+  Statement norm = query(database, "SELECT steps, layer, norm, moved FROM norms WHERE run = ?1 ORDER BY position", row);
   while (norm.executeStep()) {
     space::Norm& n = run.norms.emplace_back();
     Reader(norm).into(n.steps, n.layer, n.norm, n.moved);
@@ -145,9 +142,8 @@ Error contradiction(const std::string& run, std::string_view what) {
 }
 
 /// The row of a run that ended and is stored: it stays as it is. Empty: it can be written; what was begun is removed.
-std::optional<std::int64_t> make_way(SQLite::Database& database, TrialId trial, const space::Run& run) {
-  SQLite::Statement found =
-      query(database, "SELECT id, trial_id, in_flight, outcome FROM runs WHERE run_id = ?1", run.id);
+std::optional<std::int64_t> make_way(Database& database, TrialId trial, const space::Run& run) {
+  Statement found = query(database, "SELECT id, trial_id, in_flight, outcome FROM runs WHERE run_id = ?1", run.id);
   if (!found.executeStep()) return std::nullopt;
   Reader reader(found);
   const auto row = reader.next<std::int64_t>();
@@ -167,7 +163,7 @@ std::optional<std::int64_t> make_way(SQLite::Database& database, TrialId trial, 
 
 }  // namespace
 
-std::int64_t save_run(SQLite::Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
+std::int64_t save_run(Database& database, TrialId trial, const RunRecord& record, bool in_flight) {
   const auto ended = make_way(database, trial, record.run);
   if (ended) return *ended;
   const bool known_fingerprint =
@@ -180,8 +176,8 @@ std::int64_t save_run(SQLite::Database& database, TrialId trial, const RunRecord
   return row;
 }
 
-StoredRun load_run_row(const SQLite::Database& database, std::int64_t row) {
-  SQLite::Statement found = query(database, fmt::format("SELECT {} FROM runs WHERE id = ?1", kColumns), row);
+StoredRun load_run_row(const Database& database, std::int64_t row) {
+  Statement found = query(database, fmt::format("SELECT {} FROM runs WHERE id = ?1", kColumns), row);
   if (!found.executeStep()) throw std::runtime_error(fmt::format("run {} vanished while it was read", row));
   StoredRun stored;
   space::Run& run = stored.record.run;

@@ -6,19 +6,18 @@
 #include <span>
 #include <string>
 
-#include <SQLiteCpp/Database.h>
-
+#include "db/database.hpp"
 #include "db/records.hpp"
 
 namespace nocturne::db {
 
 /// Known already: nothing happens. Its hash, for a column that refers to it; empty: it has none.
-std::optional<std::string> insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint);
+std::optional<std::string> insert_fingerprint(Database& database, const FingerprintRecord& fingerprint);
 
 /// The newest generation of this name and identity.
-[[nodiscard]] std::optional<CampaignId> find_equal(const SQLite::Database& database, const CampaignRecord& record);
+[[nodiscard]] std::optional<CampaignId> find_equal(const Database& database, const CampaignRecord& record);
 
 /// REQUIRES: the campaign has none.
-void insert_parameters(SQLite::Database& database, CampaignId campaign, std::span<const ParameterRecord> parameters);
+void insert_parameters(Database& database, CampaignId campaign, std::span<const ParameterRecord> parameters);
 
 }  // namespace nocturne::db

@@ -30,7 +30,7 @@ Store::~Store() {
   if (connection_ && connection_->owner_pid() == ::getpid()) {
     connection_->wait_as_campaign(false);
     try {
-      connection_->write([this](SQLite::Database&) { release_leases(*connection_); });
+      connection_->write([this](Database&) { release_leases(*connection_); });
     } catch (const std::exception&) {
       // No harm: the lease of a dead process counts for nothing.
     }

@@ -18,7 +18,7 @@ constexpr const char* kSelect =
     " (SELECT count(*) FROM trials WHERE campaign_id = c.id AND outcome = 'ok')"
     " FROM campaigns c ";
 
-CampaignSummary read_summary(const SQLite::Database& database, const SQLite::Statement& row) {
+CampaignSummary read_summary(const Database& database, const SQLite::Statement& row) {
   CampaignSummary summary;
   std::optional<std::string> fingerprint;
   Reader(row).into(summary.id, summary.name, summary.generation, summary.identity, summary.spec, summary.strategy,
@@ -30,13 +30,13 @@ CampaignSummary read_summary(const SQLite::Database& database, const SQLite::Sta
   return summary;
 }
 
-std::vector<CampaignSummary> read_summaries(const SQLite::Database& database, SQLite::Statement rows) {
+std::vector<CampaignSummary> read_summaries(const Database& database, Statement rows) {
   std::vector<CampaignSummary> summaries;
   while (rows.executeStep()) summaries.push_back(read_summary(database, rows));
   return summaries;
 }
 
-CampaignId insert_generation(SQLite::Database& database, const CampaignRecord& record) {
+CampaignId insert_generation(Database& database, const CampaignRecord& record) {
   execute(database,
           "INSERT INTO campaigns (name, generation, identity, spec_json, strategy, seed, is_fresh, created_unix_ns,"
           " opened_unix_ns) VALUES (?1, (SELECT coalesce(max(generation), 0) + 1 FROM campaigns WHERE name = ?1), ?2,"
@@ -47,7 +47,7 @@ CampaignId insert_generation(SQLite::Database& database, const CampaignRecord& r
 }
 
 /// What may differ from session to session.
-void update_campaign(SQLite::Database& database, CampaignId campaign, const CampaignRecord& record) {
+void update_campaign(Database& database, CampaignId campaign, const CampaignRecord& record) {
   const auto fingerprint = insert_fingerprint(database, record.fingerprint);
   execute(database,
           "UPDATE campaigns SET spec_json = ?2, strategy = ?3, seed = ?4, fingerprint_hash = ?5, opened_unix_ns = ?6,"
@@ -57,7 +57,7 @@ void update_campaign(SQLite::Database& database, CampaignId campaign, const Camp
   insert_parameters(database, campaign, record.parameters);
 }
 
-void write_history(SQLite::Database& database, CampaignId campaign, const CampaignRecord& record, bool is_new) {
+void write_history(Database& database, CampaignId campaign, const CampaignRecord& record, bool is_new) {
   if (!record.history) execute(database, "DELETE FROM histories WHERE campaign_id = ?1", campaign);
   if (!record.history || !is_new) return;
   std::int64_t position = 0;
@@ -68,22 +68,21 @@ void write_history(SQLite::Database& database, CampaignId campaign, const Campai
   }
 }
 
-CampaignHandle read_handle(const SQLite::Database& database, CampaignId campaign, bool resumed) {
-  SQLite::Statement row =
-      query(database,
-            "SELECT generation,"
-            " (SELECT coalesce(max(number) + 1, 0) FROM (SELECT number FROM trials WHERE"
-            " campaign_id = c.id UNION ALL SELECT number FROM ask_answers WHERE campaign_id = c.id)),"
-            " (SELECT count(*) FROM trials WHERE campaign_id = c.id AND state = 'finished')"
-            " FROM campaigns c WHERE id = ?1",
-            campaign);
+CampaignHandle read_handle(const Database& database, CampaignId campaign, bool resumed) {
+  Statement row = query(database,
+                        "SELECT generation,"
+                        " (SELECT coalesce(max(number) + 1, 0) FROM (SELECT number FROM trials WHERE"
+                        " campaign_id = c.id UNION ALL SELECT number FROM ask_answers WHERE campaign_id = c.id)),"
+                        " (SELECT count(*) FROM trials WHERE campaign_id = c.id AND state = 'finished')"
+                        " FROM campaigns c WHERE id = ?1",
+                        campaign);
   row.executeStep();
   CampaignHandle handle{.id = campaign, .resumed = resumed};
   Reader(row).into(handle.generation, handle.trials, handle.finished);
   return handle;
 }
 
-std::optional<CampaignSummary> named_campaign(const SQLite::Database& database, std::string_view name,
+std::optional<CampaignSummary> named_campaign(const Database& database, std::string_view name,
                                               std::optional<std::int64_t> generation) {
   auto found =
       read_summaries(database, query(database,
@@ -93,7 +92,7 @@ std::optional<CampaignSummary> named_campaign(const SQLite::Database& database, 
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-Error no_such_campaign(const SQLite::Database& database, const std::filesystem::path& path, std::string_view name,
+Error no_such_campaign(const Database& database, const std::filesystem::path& path, std::string_view name,
                        std::optional<std::int64_t> generation) {
   if (const auto newest =
           first_value<std::int64_t>(database, "SELECT max(generation) FROM campaigns WHERE name = ?1", name)) {
@@ -101,8 +100,8 @@ Error no_such_campaign(const SQLite::Database& database, const std::filesystem::
                                              generation.value_or(0), *newest)};
   }
   std::vector<std::string> known;
-  SQLite::Statement names(database,
-                          "SELECT name FROM campaigns GROUP BY name ORDER BY max(opened_unix_ns) DESC LIMIT 8");
+  Statement names =
+      query(database, "SELECT name FROM campaigns GROUP BY name ORDER BY max(opened_unix_ns) DESC LIMIT 8");
   while (names.executeStep()) known.push_back(fmt::format("'{}'", names.getColumn(0).getString()));
   return {ErrorCode::NotFound,
           known.empty() ? fmt::format("'{}' holds no campaign yet. 'nocturne tune FILE' begins one.", path.string())
@@ -112,14 +111,14 @@ Error no_such_campaign(const SQLite::Database& database, const std::filesystem::
 
 }  // namespace
 
-std::optional<CampaignId> find_equal(const SQLite::Database& database, const CampaignRecord& record) {
+std::optional<CampaignId> find_equal(const Database& database, const CampaignRecord& record) {
   return first_value<std::int64_t>(
       database, "SELECT id FROM campaigns WHERE name = ?1 AND identity = ?2 ORDER BY generation DESC LIMIT 1",
       record.name, record.identity);
 }
 
-void insert_parameters(SQLite::Database& database, CampaignId campaign, std::span<const ParameterRecord> parameters) {
-  SQLite::Statement insert(database,
+void insert_parameters(Database& database, CampaignId campaign, std::span<const ParameterRecord> parameters) {
+  Statement insert = query(database,
                            "INSERT INTO parameters (campaign_id, position, name, stage, domain_json, default_json,"
                            " active_if, unit, description) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
   std::int64_t position = 0;
@@ -130,7 +129,7 @@ void insert_parameters(SQLite::Database& database, CampaignId campaign, std::spa
 }
 
 CampaignHandle Store::begin_or_resume_campaign(const CampaignRecord& record) {
-  auto handle = connection_->write([&](SQLite::Database& database) -> CampaignHandle {
+  auto handle = connection_->write([&](Database& database) -> CampaignHandle {
     const auto known = record.fresh ? std::nullopt : find_equal(database, record);
     const CampaignId id = known ? *known : insert_generation(database, record);
     take_lease(*connection_, id);
@@ -143,33 +142,32 @@ CampaignHandle Store::begin_or_resume_campaign(const CampaignRecord& record) {
 }
 
 void Store::finish_campaign(CampaignId campaign) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     require_owner(*connection_, campaign);
     execute(database, "UPDATE campaigns SET finished_unix_ns = ?2 WHERE id = ?1", campaign, now_unix_ns());
   });
 }
 
 void Store::release_campaign(CampaignId campaign) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     require_owner(*connection_, campaign);
     execute(database, "DELETE FROM leases WHERE campaign_id = ?1", campaign);
   });
 }
 
 std::vector<CampaignSummary> Store::list_campaigns() const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<CampaignSummary> {
+  return connection_->read([&](const Database& database) -> std::vector<CampaignSummary> {
     return read_summaries(database, query(database, std::string(kSelect) + "ORDER BY opened_unix_ns DESC, id DESC"));
   });
 }
 
 std::optional<CampaignSummary> Store::find_campaign(std::string_view name,
                                                     std::optional<std::int64_t> generation) const {
-  return connection_->read(
-      [&](const SQLite::Database& database) { return named_campaign(database, name, generation); });
+  return connection_->read([&](const Database& database) { return named_campaign(database, name, generation); });
 }
 
 CampaignSummary Store::load_campaign(std::string_view name, std::optional<std::int64_t> generation) const {
-  return connection_->read([&](const SQLite::Database& database) {
+  return connection_->read([&](const Database& database) {
     auto found = named_campaign(database, name, generation);
     if (!found) throw no_such_campaign(database, connection_->path(), name, generation);
     return *std::move(found);
@@ -177,11 +175,11 @@ CampaignSummary Store::load_campaign(std::string_view name, std::optional<std::i
 }
 
 std::vector<ParameterRecord> Store::parameters(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<ParameterRecord> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT name, stage, domain_json, default_json, active_if, unit, description"
-                                   " FROM parameters WHERE campaign_id = ?1 ORDER BY position",
-                                   campaign);
+  return connection_->read([&](const Database& database) -> std::vector<ParameterRecord> {
+    Statement rows = query(database,
+                           "SELECT name, stage, domain_json, default_json, active_if, unit, description"
+                           " FROM parameters WHERE campaign_id = ?1 ORDER BY position",
+                           campaign);
     std::vector<ParameterRecord> parameters;
     while (rows.executeStep()) {
       ParameterRecord& p = parameters.emplace_back();
@@ -194,8 +192,8 @@ std::vector<ParameterRecord> Store::parameters(CampaignId campaign) const {
 }
 
 std::vector<HistorySource> Store::history(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<HistorySource> {
-    SQLite::Statement rows =
+  return connection_->read([&](const Database& database) -> std::vector<HistorySource> {
+    Statement rows =
         query(database, "SELECT source_id, is_same, trials FROM histories WHERE campaign_id = ?1 ORDER BY position",
               campaign);
     std::vector<HistorySource> sources;

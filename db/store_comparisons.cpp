@@ -25,13 +25,13 @@ void require_owner_of(const Connection& connection, ComparisonId comparison) {
   return require_owner(connection, *campaign);
 }
 
-void read_pairs(const SQLite::Database& database, StoredComparison& comparison) {
-  SQLite::Statement rows = query(database,
-                                 "SELECT pair, first_side, c.run_id, b.run_id, coalesce(c.fingerprint_hash, '')"
-                                 " FROM pairs"
-                                 " JOIN runs c ON c.id = candidate_run JOIN runs b ON b.id = baseline_run"
-                                 " WHERE comparison_id = ?1 ORDER BY pair",
-                                 comparison.id);
+void read_pairs(const Database& database, StoredComparison& comparison) {
+  Statement rows = query(database,
+                         "SELECT pair, first_side, c.run_id, b.run_id, coalesce(c.fingerprint_hash, '')"
+                         " FROM pairs"
+                         " JOIN runs c ON c.id = candidate_run JOIN runs b ON b.id = baseline_run"
+                         " WHERE comparison_id = ?1 ORDER BY pair",
+                         comparison.id);
   while (rows.executeStep()) {
     StoredPair& pair = comparison.pairs.emplace_back();
     std::string first;
@@ -40,12 +40,12 @@ void read_pairs(const SQLite::Database& database, StoredComparison& comparison) 
   }
 }
 
-void read_verdicts(const SQLite::Database& database, StoredComparison& comparison) {
-  SQLite::Statement rows = query(database,
-                                 "SELECT comparison_id, horizon_epochs, is_primary, verdict, log_ratio_mean,"
-                                 " log_ratio_low, log_ratio_high, confidence, pairs, decided_unix_ns FROM verdicts"
-                                 " WHERE comparison_id = ?1 ORDER BY horizon_epochs",
-                                 comparison.id);
+void read_verdicts(const Database& database, StoredComparison& comparison) {
+  Statement rows = query(database,
+                         "SELECT comparison_id, horizon_epochs, is_primary, verdict, log_ratio_mean,"
+                         " log_ratio_low, log_ratio_high, confidence, pairs, decided_unix_ns FROM verdicts"
+                         " WHERE comparison_id = ?1 ORDER BY horizon_epochs",
+                         comparison.id);
   while (rows.executeStep()) {
     VerdictRecord& v = comparison.verdicts.emplace_back();
     std::int64_t decided_unix_ns = 0;
@@ -58,7 +58,7 @@ void read_verdicts(const SQLite::Database& database, StoredComparison& compariso
 }  // namespace
 
 ComparisonId Store::begin_comparison(const ComparisonRecord& record) {
-  return connection_->write([&](SQLite::Database& database) -> ComparisonId {
+  return connection_->write([&](Database& database) -> ComparisonId {
     require_owner(*connection_, record.campaign);
     const std::int64_t candidate = save_configuration(database, record.candidate);
     const std::int64_t baseline = save_configuration(database, record.baseline);
@@ -71,7 +71,7 @@ ComparisonId Store::begin_comparison(const ComparisonRecord& record) {
 }
 
 void Store::add_pair(ComparisonId comparison, const PairRecord& pair) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     require_owner_of(*connection_, comparison);
     const auto candidate = save_run(database, pair.candidate_trial, pair.candidate, false);
     const auto baseline = save_run(database, pair.baseline_trial, pair.baseline, false);
@@ -79,7 +79,7 @@ void Store::add_pair(ComparisonId comparison, const PairRecord& pair) {
             "INSERT INTO pairs (comparison_id, pair, first_side, candidate_run, baseline_run)"
             " VALUES (?1, ?2, ?3, ?4, ?5)",
             comparison, pair.index, to_text(pair.first), candidate, baseline);
-    SQLite::Statement insert(database,
+    Statement insert = query(database,
                              "INSERT INTO slices (comparison_id, pair, position, side, first_step, steps, wall_ns)"
                              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
     std::int64_t position = 0;
@@ -91,7 +91,7 @@ void Store::add_pair(ComparisonId comparison, const PairRecord& pair) {
 }
 
 void Store::save_verdict(const VerdictRecord& verdict) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     require_owner_of(*connection_, verdict.comparison);
     execute(database,
             "INSERT OR REPLACE INTO verdicts (comparison_id, horizon_epochs, is_primary, verdict, log_ratio_mean,"
@@ -103,14 +103,14 @@ void Store::save_verdict(const VerdictRecord& verdict) {
 }
 
 std::vector<StoredComparison> Store::comparisons(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<StoredComparison> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT comparisons.id, campaign_id, c.canonical_json, b.canonical_json, role,"
-                                   " started_unix_ns, method, estimator FROM comparisons"
-                                   " JOIN configurations c ON c.id = candidate_configuration_id"
-                                   " JOIN configurations b ON b.id = baseline_configuration_id"
-                                   " WHERE campaign_id = ?1 ORDER BY comparisons.id",
-                                   campaign);
+  return connection_->read([&](const Database& database) -> std::vector<StoredComparison> {
+    Statement rows = query(database,
+                           "SELECT comparisons.id, campaign_id, c.canonical_json, b.canonical_json, role,"
+                           " started_unix_ns, method, estimator FROM comparisons"
+                           " JOIN configurations c ON c.id = candidate_configuration_id"
+                           " JOIN configurations b ON b.id = baseline_configuration_id"
+                           " WHERE campaign_id = ?1 ORDER BY comparisons.id",
+                           campaign);
     std::vector<StoredComparison> found;
     while (rows.executeStep()) {
       StoredComparison& comparison = found.emplace_back();
@@ -128,11 +128,11 @@ std::vector<StoredComparison> Store::comparisons(CampaignId campaign) const {
 }
 
 std::vector<Slice> Store::slices(ComparisonId comparison, std::int64_t pair) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<Slice> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT side, first_step, steps, wall_ns FROM slices"
-                                   " WHERE comparison_id = ?1 AND pair = ?2 ORDER BY position",
-                                   comparison, pair);
+  return connection_->read([&](const Database& database) -> std::vector<Slice> {
+    Statement rows = query(database,
+                           "SELECT side, first_step, steps, wall_ns FROM slices"
+                           " WHERE comparison_id = ?1 AND pair = ?2 ORDER BY position",
+                           comparison, pair);
     std::vector<Slice> found;
     while (rows.executeStep()) {
       Slice& slice = found.emplace_back();

@@ -61,12 +61,12 @@ void append_column(std::string& bytes, const SQLite::Column& column) {
 }  // namespace
 
 std::string Store::learning_digest(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::string {
+  return connection_->read([&](const Database& database) -> std::string {
     constexpr std::size_t kPiece = 1 << 16;
     space::Sha256 digest;
     std::string bytes;
     for (const char* sql : kLearntFrom) {
-      SQLite::Statement rows = query(database, sql, campaign);
+      Statement rows = query(database, sql, campaign);
       const int columns = rows.getColumnCount();
       while (rows.executeStep()) {
         for (int column = 0; column < columns; ++column) append_column(bytes, rows.getColumn(column));

@@ -15,7 +15,7 @@
 namespace nocturne::db {
 namespace {
 
-std::int64_t append(SQLite::Database& database, CampaignId campaign, std::string_view kind) {
+std::int64_t append(Database& database, CampaignId campaign, std::string_view kind) {
   const std::int64_t ordinal =
       first_value<std::int64_t>(database, "SELECT max(ordinal) + 1 FROM exchanges WHERE campaign_id = ?1", campaign)
           .value_or(0);
@@ -27,8 +27,8 @@ std::int64_t append(SQLite::Database& database, CampaignId campaign, std::string
 /// for it before, so each configuration is parsed once.
 using Places = std::unordered_map<std::int64_t, std::pair<std::int64_t, std::size_t>>;
 
-Places read_asks(const SQLite::Database& database, CampaignId campaign, std::map<std::int64_t, Exchange>& log) {
-  SQLite::Statement asks =
+Places read_asks(const Database& database, CampaignId campaign, std::map<std::int64_t, Exchange>& log) {
+  Statement asks =
       query(database, "SELECT ordinal, strategy, seed, requested FROM asks WHERE campaign_id = ?1", campaign);
   while (asks.executeStep()) {
     std::int64_t ordinal = 0;
@@ -37,12 +37,12 @@ Places read_asks(const SQLite::Database& database, CampaignId campaign, std::map
     log.emplace(ordinal, std::move(ask));
   }
   Places places;
-  SQLite::Statement answers = query(database,
-                                    "SELECT ordinal, number, configurations.id, canonical_json, purpose, reason,"
-                                    " predicted_log_bound, predicted_log_margin FROM ask_answers"
-                                    " JOIN configurations ON configurations.id = configuration_id"
-                                    " WHERE campaign_id = ?1 ORDER BY number",
-                                    campaign);
+  Statement answers = query(database,
+                            "SELECT ordinal, number, configurations.id, canonical_json, purpose, reason,"
+                            " predicted_log_bound, predicted_log_margin FROM ask_answers"
+                            " JOIN configurations ON configurations.id = configuration_id"
+                            " WHERE campaign_id = ?1 ORDER BY number",
+                            campaign);
   while (answers.executeStep()) {
     std::int64_t ordinal = 0, configuration = 0;
     std::string canonical, purpose;
@@ -58,9 +58,9 @@ Places read_asks(const SQLite::Database& database, CampaignId campaign, std::map
   return places;
 }
 
-void read_tells(const SQLite::Database& database, CampaignId campaign, const Places& places,
+void read_tells(const Database& database, CampaignId campaign, const Places& places,
                 std::map<std::int64_t, Exchange>& log) {
-  SQLite::Statement tells = query(
+  Statement tells = query(
       database,
       fmt::format("SELECT e.ordinal, t.number, t.fidelity_steps, k.id, {}, e.outcome, e.reason,"
                   " e.objective_s, e.objective_se_s, e.objective_runs, e.import_s, e.data_s, e.compile_s,"
@@ -90,7 +90,7 @@ void read_tells(const SQLite::Database& database, CampaignId campaign, const Pla
   }
 }
 
-std::vector<Exchange> read_exchanges(const SQLite::Database& database, CampaignId campaign) {
+std::vector<Exchange> read_exchanges(const Database& database, CampaignId campaign) {
   std::map<std::int64_t, Exchange> log;
   read_tells(database, campaign, read_asks(database, campaign, log), log);
   std::vector<Exchange> ordered;
@@ -101,11 +101,11 @@ std::vector<Exchange> read_exchanges(const SQLite::Database& database, CampaignI
 
 }  // namespace
 
-void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask) {
+void append_ask(Database& database, CampaignId campaign, const Ask& ask) {
   const std::int64_t ordinal = append(database, campaign, "ask");
   execute(database, "INSERT INTO asks (campaign_id, ordinal, strategy, seed, requested) VALUES (?1, ?2, ?3, ?4, ?5)",
           campaign, ordinal, ask.strategy, ask.seed, ask.count);
-  SQLite::Statement answer(database,
+  Statement answer = query(database,
                            "INSERT INTO ask_answers (campaign_id, ordinal, number, configuration_id, purpose, reason,"
                            " predicted_log_bound, predicted_log_margin) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
   for (const AskAnswer& asked : ask.answer) {
@@ -114,9 +114,9 @@ void append_ask(SQLite::Database& database, CampaignId campaign, const Ask& ask)
   }
 }
 
-void append_tell(SQLite::Database& database, CampaignId campaign, TrialId trial, const TrialResult& result) {
+void append_tell(Database& database, CampaignId campaign, TrialId trial, const TrialResult& result) {
   const std::int64_t ordinal = append(database, campaign, "tell");
-  SQLite::Statement tell(database, fmt::format("INSERT INTO tells (campaign_id, ordinal, trial_id, {}) VALUES (?1, ?2,"
+  Statement tell = query(database, fmt::format("INSERT INTO tells (campaign_id, ordinal, trial_id, {}) VALUES (?1, ?2,"
                                                " ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                                                kResultColumns));
   bind_all(tell, campaign, ordinal, trial);
@@ -125,7 +125,7 @@ void append_tell(SQLite::Database& database, CampaignId campaign, TrialId trial,
 }
 
 void Store::record_ask(CampaignId campaign, const Ask& ask) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     require_owner(*connection_, campaign);
     append_ask(database, campaign, ask);
   });
@@ -133,7 +133,7 @@ void Store::record_ask(CampaignId campaign, const Ask& ask) {
 
 std::vector<Exchange> Store::exchanges(CampaignId campaign) const {
   return connection_->read(
-      [&](const SQLite::Database& database) -> std::vector<Exchange> { return read_exchanges(database, campaign); });
+      [&](const Database& database) -> std::vector<Exchange> { return read_exchanges(database, campaign); });
 }
 
 }  // namespace nocturne::db

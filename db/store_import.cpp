@@ -16,7 +16,7 @@ namespace {
 /// Who is said to have asked.
 constexpr const char* kImportAsk = "import";
 
-CampaignId insert_imported(SQLite::Database& database, const ImportedCampaign& imported) {
+CampaignId insert_imported(Database& database, const ImportedCampaign& imported) {
   const CampaignRecord& record = imported.record;
   const auto fingerprint = insert_fingerprint(database, record.fingerprint);
   execute(database,
@@ -37,10 +37,9 @@ struct KnownTrials {
   std::set<std::int64_t> numbers, configurations;
 };
 
-KnownTrials known_trials(const SQLite::Database& database, CampaignId campaign) {
+KnownTrials known_trials(const Database& database, CampaignId campaign) {
   KnownTrials known;
-  SQLite::Statement rows =
-      query(database, "SELECT number, configuration_id FROM trials WHERE campaign_id = ?1", campaign);
+  Statement rows = query(database, "SELECT number, configuration_id FROM trials WHERE campaign_id = ?1", campaign);
   while (rows.executeStep()) {
     std::int64_t number = 0, configuration = 0;
     Reader(rows).into(number, configuration);
@@ -50,7 +49,7 @@ KnownTrials known_trials(const SQLite::Database& database, CampaignId campaign) 
   return known;
 }
 
-void insert_trial(SQLite::Database& database, CampaignId campaign, const AskAnswer& asked, std::int64_t configuration,
+void insert_trial(Database& database, CampaignId campaign, const AskAnswer& asked, std::int64_t configuration,
                   const space::Trial& trial, std::int64_t finished_unix_ns) {
   append_ask(database, campaign, {.strategy = kImportAsk, .seed = 0, .count = 1, .answer = {asked}});
   const TrialResult result{
@@ -70,7 +69,7 @@ void insert_trial(SQLite::Database& database, CampaignId campaign, const AskAnsw
 }  // namespace
 
 ImportCount Store::import_campaign(const ImportedCampaign& imported) {
-  return connection_->write([&](SQLite::Database& database) -> ImportCount {
+  return connection_->write([&](Database& database) -> ImportCount {
     const auto known_campaign = find_equal(database, imported.record);
     const CampaignId campaign = known_campaign ? *known_campaign : insert_imported(database, imported);
     if (known_campaign) {  // values of a list may have come to it

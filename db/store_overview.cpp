@@ -16,7 +16,7 @@ constexpr const char* kTotalTime =
     "(t.import_s + t.data_s + t.compile_s + t.first_step_excess_s"
     " + ?2 * (t.epoch_overhead_s + t.steps_per_epoch * t.steady_step_s))";
 
-std::optional<StoredTrial> first_trial(SQLite::Statement found) {
+std::optional<StoredTrial> first_trial(Statement found) {
   return found.executeStep() ? std::optional(read_trial(found)) : std::nullopt;
 }
 
@@ -32,8 +32,8 @@ space::Value next_value(Reader& row) {
 }  // namespace
 
 std::map<space::Outcome, std::int64_t> Store::count_outcomes(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::map<space::Outcome, std::int64_t> {
-    SQLite::Statement rows = query(
+  return connection_->read([&](const Database& database) -> std::map<space::Outcome, std::int64_t> {
+    Statement rows = query(
         database, "SELECT outcome, count(*) FROM trials WHERE campaign_id = ?1 AND state = 'finished' GROUP BY outcome",
         campaign);
     std::map<space::Outcome, std::int64_t> counts;
@@ -47,11 +47,11 @@ std::map<space::Outcome, std::int64_t> Store::count_outcomes(CampaignId campaign
 }
 
 std::map<space::Purpose, std::int64_t> Store::count_processes(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::map<space::Purpose, std::int64_t> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT purpose, count(*) FROM runs JOIN trials ON trials.id = trial_id"
-                                   " WHERE campaign_id = ?1 AND in_flight = 0 GROUP BY purpose",
-                                   campaign);
+  return connection_->read([&](const Database& database) -> std::map<space::Purpose, std::int64_t> {
+    Statement rows = query(database,
+                           "SELECT purpose, count(*) FROM runs JOIN trials ON trials.id = trial_id"
+                           " WHERE campaign_id = ?1 AND in_flight = 0 GROUP BY purpose",
+                           campaign);
     std::map<space::Purpose, std::int64_t> counts;
     while (rows.executeStep()) {
       Reader row(rows);
@@ -63,7 +63,7 @@ std::map<space::Purpose, std::int64_t> Store::count_processes(CampaignId campaig
 }
 
 std::optional<StoredTrial> Store::finished_trial(CampaignId campaign, std::int64_t number) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
+  return connection_->read([&](const Database& database) -> std::optional<StoredTrial> {
     return first_trial(query(database,
                              select_trials() + "WHERE t.campaign_id = ?1 AND t.number = ?2 AND t.state = 'finished'",
                              campaign, number));
@@ -71,7 +71,7 @@ std::optional<StoredTrial> Store::finished_trial(CampaignId campaign, std::int64
 }
 
 std::optional<StoredTrial> Store::fastest(CampaignId campaign, double epochs) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
+  return connection_->read([&](const Database& database) -> std::optional<StoredTrial> {
     return first_trial(
         query(database,
               select_trials() + fmt::format("WHERE t.id = (SELECT t.id FROM trials t WHERE t.campaign_id = ?1"
@@ -82,7 +82,7 @@ std::optional<StoredTrial> Store::fastest(CampaignId campaign, double epochs) co
 }
 
 std::optional<StoredTrial> Store::first_ok(CampaignId campaign, const space::Configuration& configuration) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::optional<StoredTrial> {
+  return connection_->read([&](const Database& database) -> std::optional<StoredTrial> {
     return first_trial(query(database,
                              select_trials() + "WHERE k.identity = ?2 AND t.campaign_id = ?1 AND t.outcome = 'ok'"
                                                " ORDER BY t.number LIMIT 1",
@@ -91,20 +91,19 @@ std::optional<StoredTrial> Store::first_ok(CampaignId campaign, const space::Con
 }
 
 std::vector<StoredTrial> Store::failed_trials(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<StoredTrial> {
-    SQLite::Statement found =
-        query(database,
-              select_trials() +
-                  "WHERE t.id IN (SELECT id FROM trials WHERE campaign_id = ?1 AND state = 'finished' AND"
-                  " (outcome < 'ok' OR outcome > 'ok')) ORDER BY t.number",
-              campaign);
+  return connection_->read([&](const Database& database) -> std::vector<StoredTrial> {
+    Statement found = query(database,
+                            select_trials() +
+                                "WHERE t.id IN (SELECT id FROM trials WHERE campaign_id = ?1 AND state = 'finished' AND"
+                                " (outcome < 'ok' OR outcome > 'ok')) ORDER BY t.number",
+                            campaign);
     return read_trials(found);
   });
 }
 
 std::vector<LevelSummary> Store::levels(CampaignId campaign, std::string_view parameter, double epochs) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<LevelSummary> {
-    SQLite::Statement rows = query(
+  return connection_->read([&](const Database& database) -> std::vector<LevelSummary> {
+    Statement rows = query(
         database,
         fmt::format("WITH told AS MATERIALIZED (SELECT t.id, t.number, v.kind, v.value, t.reason,"
                     " CASE WHEN t.outcome = 'ok' THEN {} END AS seconds FROM trials t JOIN configuration_values v"
@@ -136,13 +135,13 @@ std::vector<LevelSummary> Store::levels(CampaignId campaign, std::string_view pa
 }
 
 std::vector<std::chrono::nanoseconds> Store::last_durations(CampaignId campaign, std::int64_t count) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<std::chrono::nanoseconds> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT finished_unix_ns - reserved_unix_ns FROM (SELECT number, finished_unix_ns,"
-                                   " reserved_unix_ns FROM trials WHERE campaign_id = ?1 AND state = 'finished'"
-                                   " AND reused_from IS NULL AND finished_unix_ns >= reserved_unix_ns"
-                                   " ORDER BY number DESC LIMIT ?2) ORDER BY number",
-                                   campaign, count);
+  return connection_->read([&](const Database& database) -> std::vector<std::chrono::nanoseconds> {
+    Statement rows = query(database,
+                           "SELECT finished_unix_ns - reserved_unix_ns FROM (SELECT number, finished_unix_ns,"
+                           " reserved_unix_ns FROM trials WHERE campaign_id = ?1 AND state = 'finished'"
+                           " AND reused_from IS NULL AND finished_unix_ns >= reserved_unix_ns"
+                           " ORDER BY number DESC LIMIT ?2) ORDER BY number",
+                           campaign, count);
     std::vector<std::chrono::nanoseconds> durations;
     while (rows.executeStep()) durations.push_back(Reader(rows).next<std::chrono::nanoseconds>());
     return durations;

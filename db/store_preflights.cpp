@@ -9,7 +9,7 @@ namespace nocturne::db {
 void Store::save_preflight(CampaignId campaign, const PreflightRecord& preflight) {
   if (preflight.outcome == space::Outcome::Killed)
     throw Error(ErrorCode::Inconsistent, "a preflight that was killed says nothing about its software stack");
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     require_owner(*connection_, campaign);
     execute(database,
             "INSERT OR REPLACE INTO preflights (campaign_id, stack_json, configuration_json, outcome, reason,"
@@ -22,13 +22,12 @@ void Store::save_preflight(CampaignId campaign, const PreflightRecord& preflight
 }
 
 std::vector<PreflightRecord> Store::preflights(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<PreflightRecord> {
-    SQLite::Statement stacks =
-        query(database,
-              "SELECT stack_json, configuration_json, outcome, reason, too_large_json, prepare_ns,"
-              " train_ns, log_tail, preflight_unix_ns FROM preflights WHERE campaign_id = ?1"
-              " ORDER BY preflight_unix_ns, stack_json",
-              campaign);
+  return connection_->read([&](const Database& database) -> std::vector<PreflightRecord> {
+    Statement stacks = query(database,
+                             "SELECT stack_json, configuration_json, outcome, reason, too_large_json, prepare_ns,"
+                             " train_ns, log_tail, preflight_unix_ns FROM preflights WHERE campaign_id = ?1"
+                             " ORDER BY preflight_unix_ns, stack_json",
+                             campaign);
     std::vector<PreflightRecord> preflights;
     while (stacks.executeStep()) {
       PreflightRecord& r = preflights.emplace_back();

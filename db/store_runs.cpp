@@ -12,7 +12,7 @@ namespace nocturne::db {
 namespace {
 
 void store_run(Connection& connection, TrialId trial, const RunRecord& run, bool in_flight) {
-  connection.write([&](SQLite::Database& database) {
+  connection.write([&](Database& database) {
     const auto campaign = first_value<std::int64_t>(database, "SELECT campaign_id FROM trials WHERE id = ?1", trial);
     if (!campaign) throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
     require_owner(connection, *campaign);
@@ -33,7 +33,7 @@ void Store::add_run(TrialId trial, const RunRecord& run) {
 }
 
 StoredRun Store::load_run(std::string_view id) const {
-  return connection_->read([&](const SQLite::Database& database) -> StoredRun {
+  return connection_->read([&](const Database& database) -> StoredRun {
     const auto row = first_value<std::int64_t>(database, "SELECT id FROM runs WHERE run_id = ?1", id);
     if (!row) throw Error(ErrorCode::NotFound, fmt::format("there is no run '{}'", id));
     return load_run_row(database, *row);
@@ -41,14 +41,13 @@ StoredRun Store::load_run(std::string_view id) const {
 }
 
 std::vector<CampaignRun> Store::gate_runs(std::int64_t first_seed, std::int64_t count) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<CampaignRun> {
-    SQLite::Statement rows =
-        query(database,
-              "SELECT runs.id, campaigns.id, spec_json FROM runs JOIN trials ON trials.id = trial_id"
-              " JOIN campaigns ON campaigns.id = campaign_id WHERE runs.purpose = 'gate'"
-              " AND runs.outcome = 'ok' AND in_flight = 0 AND runs.seed >= ?1"
-              " AND runs.seed < ?1 + ?2 ORDER BY runs.seed, started_unix_ns, runs.id",
-              first_seed, count);
+  return connection_->read([&](const Database& database) -> std::vector<CampaignRun> {
+    Statement rows = query(database,
+                           "SELECT runs.id, campaigns.id, spec_json FROM runs JOIN trials ON trials.id = trial_id"
+                           " JOIN campaigns ON campaigns.id = campaign_id WHERE runs.purpose = 'gate'"
+                           " AND runs.outcome = 'ok' AND in_flight = 0 AND runs.seed >= ?1"
+                           " AND runs.seed < ?1 + ?2 ORDER BY runs.seed, started_unix_ns, runs.id",
+                           first_seed, count);
     std::vector<CampaignRun> runs;
     while (rows.executeStep()) {
       CampaignRun& run = runs.emplace_back();
@@ -61,8 +60,8 @@ std::vector<CampaignRun> Store::gate_runs(std::int64_t first_seed, std::int64_t 
 }
 
 std::vector<RunSpan> Store::run_spans(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<RunSpan> {
-    SQLite::Statement rows = query(
+  return connection_->read([&](const Database& database) -> std::vector<RunSpan> {
+    Statement rows = query(
         database,
         "SELECT run_id, trials.number, purpose, runs.outcome, in_flight, started_unix_ns, wall_ns, other_cpu, steal"
         " FROM runs JOIN trials ON trials.id = trial_id WHERE campaign_id = ?1 ORDER BY started_unix_ns, runs.id",
@@ -81,7 +80,7 @@ std::vector<RunSpan> Store::run_spans(CampaignId campaign) const {
 }
 
 std::chrono::nanoseconds Store::time_beside_trials(CampaignId campaign) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::chrono::nanoseconds {
+  return connection_->read([&](const Database& database) -> std::chrono::nanoseconds {
     // The two of a pair are alive together, unless they are measured one after the other. What the user compared is no
     // part of the campaign's time, and the pairs of a trial are in its own.
     return std::chrono::nanoseconds(

@@ -27,7 +27,7 @@ std::string_view to_text(Level level) {
   return space::name_of(level, kLevels);
 }
 
-std::optional<std::string> insert_fingerprint(SQLite::Database& database, const FingerprintRecord& fingerprint) {
+std::optional<std::string> insert_fingerprint(Database& database, const FingerprintRecord& fingerprint) {
   if (fingerprint.hash.empty()) return std::nullopt;
   execute(database,
           "INSERT INTO fingerprints (hash, fields_json, first_seen_unix_ns) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
@@ -36,12 +36,12 @@ std::optional<std::string> insert_fingerprint(SQLite::Database& database, const 
 }
 
 void Store::save_fingerprint(const FingerprintRecord& fingerprint) {
-  connection_->write([&](SQLite::Database& database) { insert_fingerprint(database, fingerprint); });
+  connection_->write([&](Database& database) { insert_fingerprint(database, fingerprint); });
 }
 
 std::optional<FingerprintRecord> Store::find_fingerprint(std::string_view hash) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::optional<FingerprintRecord> {
-    SQLite::Statement row = query(database, "SELECT hash, fields_json FROM fingerprints WHERE hash = ?1", hash);
+  return connection_->read([&](const Database& database) -> std::optional<FingerprintRecord> {
+    Statement row = query(database, "SELECT hash, fields_json FROM fingerprints WHERE hash = ?1", hash);
     if (!row.executeStep()) return std::nullopt;
     FingerprintRecord record;
     Reader(row).into(record.hash, record.fields);
@@ -56,7 +56,7 @@ FingerprintRecord Store::load_fingerprint(std::string_view hash) const {
 }
 
 void Store::save_build(const BuildRecord& build) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     execute(database,
             "INSERT INTO builds (build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
             " created_unix_ns, last_used_unix_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
@@ -68,11 +68,11 @@ void Store::save_build(const BuildRecord& build) {
 }
 
 std::vector<BuildRecord> Store::list_builds() const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<BuildRecord> {
-    SQLite::Statement rows(
-        database,
-        "SELECT build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
-        " created_unix_ns, last_used_unix_ns FROM builds ORDER BY last_used_unix_ns DESC, build_key");
+  return connection_->read([&](const Database& database) -> std::vector<BuildRecord> {
+    Statement rows =
+        query(database,
+              "SELECT build_key, program, compiler, flags_json, folder, build_ns, size_bytes,"
+              " created_unix_ns, last_used_unix_ns FROM builds ORDER BY last_used_unix_ns DESC, build_key");
     std::vector<BuildRecord> builds;
     while (rows.executeStep()) {
       BuildRecord& b = builds.emplace_back();
@@ -84,12 +84,11 @@ std::vector<BuildRecord> Store::list_builds() const {
 }
 
 void Store::forget_build(std::string_view key) {
-  connection_->write(
-      [&](SQLite::Database& database) { execute(database, "DELETE FROM builds WHERE build_key = ?1", key); });
+  connection_->write([&](Database& database) { execute(database, "DELETE FROM builds WHERE build_key = ?1", key); });
 }
 
 void Store::append_event(const EventRecord& event) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     execute(database, "INSERT INTO events (campaign_id, time_unix_ns, level, what) VALUES (?1, ?2, ?3, ?4)",
             event.campaign, or_now(event.time_unix_ns), to_text(event.level), event.what);
   });
@@ -104,11 +103,11 @@ void Store::try_append_event(const EventRecord& event) noexcept {
 }
 
 std::vector<EventRecord> Store::events(std::optional<CampaignId> campaign, std::int64_t limit) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<EventRecord> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT campaign_id, time_unix_ns, level, what FROM events"
-                                   " WHERE ?1 IS NULL OR campaign_id = ?1 ORDER BY time_unix_ns DESC, id DESC LIMIT ?2",
-                                   campaign, limit);
+  return connection_->read([&](const Database& database) -> std::vector<EventRecord> {
+    Statement rows = query(database,
+                           "SELECT campaign_id, time_unix_ns, level, what FROM events"
+                           " WHERE ?1 IS NULL OR campaign_id = ?1 ORDER BY time_unix_ns DESC, id DESC LIMIT ?2",
+                           campaign, limit);
     std::vector<EventRecord> events;
     while (rows.executeStep()) {
       EventRecord& e = events.emplace_back();

@@ -23,7 +23,7 @@ StoredTrial own_trial(const Connection& connection, TrialId trial, TrialState st
 }
 
 /// Result and tell, in a transaction.
-void write_and_tell(const Connection& connection, SQLite::Database& database, TrialId trial, TrialState state,
+void write_and_tell(const Connection& connection, Database& database, TrialId trial, TrialState state,
                     const TrialResult& result) {
   const auto stored = own_trial(connection, trial, state);
   write_result(database, trial, result);
@@ -33,7 +33,7 @@ void write_and_tell(const Connection& connection, SQLite::Database& database, Tr
 void store_result(Connection& connection, TrialId trial, TrialState state, const TrialResult& result,
                   std::span<const RunRecord> runs) {
   check_result(result);
-  connection.write([&](SQLite::Database& database) {
+  connection.write([&](Database& database) {
     write_and_tell(connection, database, trial, state, result);
     for (const RunRecord& run : runs) save_run(database, trial, run, false);
   });
@@ -42,7 +42,7 @@ void store_result(Connection& connection, TrialId trial, TrialState state, const
 }  // namespace
 
 TrialId Store::reserve_trial(CampaignId campaign, const TrialReservation& reservation) {
-  return connection_->write([&](SQLite::Database& database) -> TrialId {
+  return connection_->write([&](Database& database) -> TrialId {
     require_owner(*connection_, campaign);
     return write_reservation(database, connection_->token(), campaign, reservation);
   });
@@ -58,14 +58,14 @@ void Store::update_trial(TrialId trial, const TrialResult& result, std::span<con
 
 void Store::update_trials(std::span<const std::pair<TrialId, TrialResult>> results) {
   for (const auto& [trial, result] : results) check_result(result);
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     for (const auto& [trial, result] : results)
       write_and_tell(*connection_, database, trial, TrialState::Finished, result);
   });
 }
 
 TrialId Store::reuse_trial(CampaignId campaign, const TrialReservation& reservation, TrialId source) {
-  return connection_->write([&](SQLite::Database& database) -> TrialId {
+  return connection_->write([&](Database& database) -> TrialId {
     require_owner(*connection_, campaign);
     const auto equal = trial_by_id(database, source);
     if (equal.state != TrialState::Finished || equal.key != reservation.key) {
@@ -86,14 +86,14 @@ TrialId Store::reuse_trial(CampaignId campaign, const TrialReservation& reservat
 }
 
 Recovery Store::recover_interrupted(CampaignId campaign) {
-  return connection_->write([&](SQLite::Database& database) -> Recovery {
+  return connection_->write([&](Database& database) -> Recovery {
     require_owner(*connection_, campaign);
     // Only the holder of the lease reserves trials: what another store reserved, its owner left behind.
     const std::string interrupted =
         "t.campaign_id = ?1 AND t.state = 'reserved'"
         " AND t.reserved_by IS NOT (SELECT id FROM owners WHERE token = ?2)";
-    SQLite::Statement found = query(database, select_trials() + "WHERE " + interrupted + " ORDER BY t.number", campaign,
-                                    connection_->token());
+    Statement found = query(database, select_trials() + "WHERE " + interrupted + " ORDER BY t.number", campaign,
+                            connection_->token());
     Recovery recovered{.trials = read_trials(found)};
     // A pair or an audit may have been cut short as well, in a trial that is finished.
     recovered.runs = execute(

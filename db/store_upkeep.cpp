@@ -9,11 +9,11 @@ namespace nocturne::db {
 namespace {
 
 /// Gives each trial's runs to a trial of another campaign that reuses them, and makes that the one others reuse.
-void hand_runs_on(SQLite::Database& database, CampaignId campaign) {
-  SQLite::Statement heirs = query(database,
-                                  "SELECT t.id, min(heir.id) FROM trials t JOIN trials heir ON heir.reused_from = t.id"
-                                  " WHERE t.campaign_id = ?1 AND heir.campaign_id <> ?1 GROUP BY t.id",
-                                  campaign);
+void hand_runs_on(Database& database, CampaignId campaign) {
+  Statement heirs = query(database,
+                          "SELECT t.id, min(heir.id) FROM trials t JOIN trials heir ON heir.reused_from = t.id"
+                          " WHERE t.campaign_id = ?1 AND heir.campaign_id <> ?1 GROUP BY t.id",
+                          campaign);
   while (heirs.executeStep()) {
     TrialId from = 0;
     TrialId heir = 0;
@@ -24,12 +24,12 @@ void hand_runs_on(SQLite::Database& database, CampaignId campaign) {
   }
 }
 
-bool is_tuned(const SQLite::Database& database, CampaignId campaign) {
+bool is_tuned(const Database& database, CampaignId campaign) {
   const auto holder = lease_holder(database, campaign);
   return holder && life_of(holder->process) != Life::Dead;
 }
 
-std::vector<std::string> read_lines(SQLite::Statement rows) {
+std::vector<std::string> read_lines(Statement rows) {
   std::vector<std::string> lines;
   while (rows.executeStep()) lines.push_back(rows.getColumn(0).getString());
   return lines;
@@ -38,12 +38,12 @@ std::vector<std::string> read_lines(SQLite::Statement rows) {
 }  // namespace
 
 std::vector<RunFolder> Store::run_folders(std::int64_t started_before_unix_ns) const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<RunFolder> {
-    SQLite::Statement rows = query(database,
-                                   "SELECT run_id, trial_id, folder, started_unix_ns, in_flight, campaign_id FROM runs"
-                                   " JOIN trials ON trials.id = trial_id"
-                                   " WHERE folder <> '' AND started_unix_ns < ?1 ORDER BY started_unix_ns",
-                                   started_before_unix_ns);
+  return connection_->read([&](const Database& database) -> std::vector<RunFolder> {
+    Statement rows = query(database,
+                           "SELECT run_id, trial_id, folder, started_unix_ns, in_flight, campaign_id FROM runs"
+                           " JOIN trials ON trials.id = trial_id"
+                           " WHERE folder <> '' AND started_unix_ns < ?1 ORDER BY started_unix_ns",
+                           started_before_unix_ns);
     std::vector<RunFolder> folders;
     while (rows.executeStep()) {
       RunFolder folder;
@@ -57,11 +57,11 @@ std::vector<RunFolder> Store::run_folders(std::int64_t started_before_unix_ns) c
 
 void Store::forget_run_folder(std::string_view run) {
   connection_->write(
-      [&](SQLite::Database& database) { execute(database, "UPDATE runs SET folder = '' WHERE run_id = ?1", run); });
+      [&](Database& database) { execute(database, "UPDATE runs SET folder = '' WHERE run_id = ?1", run); });
 }
 
 void Store::remove_campaign(CampaignId campaign) {
-  connection_->write([&](SQLite::Database& database) {
+  connection_->write([&](Database& database) {
     check_free(*connection_, campaign);
     hand_runs_on(database, campaign);
     if (execute(database, "DELETE FROM campaigns WHERE id = ?1", campaign) == 0)
@@ -78,13 +78,13 @@ void Store::compact() {
 }
 
 std::vector<std::string> Store::integrity_check() const {
-  return connection_->read([&](const SQLite::Database& database) -> std::vector<std::string> {
-    std::vector<std::string> found = read_lines(SQLite::Statement(database, "PRAGMA integrity_check"));
+  return connection_->read([&](const Database& database) -> std::vector<std::string> {
+    std::vector<std::string> found = read_lines(query(database, "PRAGMA integrity_check"));
     std::erase(found, "ok");
-    std::vector<std::string> orphans = read_lines(SQLite::Statement(
-        database,
-        "SELECT format('row %d of %s refers to a row of %s that does not exist', rowid, \"table\", parent)"
-        " FROM pragma_foreign_key_check"));
+    std::vector<std::string> orphans = read_lines(
+        query(database,
+              "SELECT format('row %d of %s refers to a row of %s that does not exist', rowid, \"table\", parent)"
+              " FROM pragma_foreign_key_check"));
     found.insert(found.end(), orphans.begin(), orphans.end());
     return found;
   });

@@ -24,7 +24,7 @@ bool has_nan(const TrialResult& result) {
 
 /// An earlier row of the number, or answer of the strategy, names another configuration: then the campaign would not
 /// be the one it was.
-void check_past(const SQLite::Database& database, CampaignId campaign, const TrialReservation& reservation,
+void check_past(const Database& database, CampaignId campaign, const TrialReservation& reservation,
                 std::int64_t configuration) {
   const auto asked = first_value<std::int64_t>(
       database, "SELECT configuration_id FROM ask_answers WHERE campaign_id = ?1 AND number = ?2", campaign,
@@ -120,14 +120,14 @@ std::vector<StoredTrial> read_trials(SQLite::Statement& statement) {
   return trials;
 }
 
-StoredTrial trial_by_id(const SQLite::Database& database, TrialId trial) {
-  SQLite::Statement found = query(database, select_trials() + "WHERE t.id = ?1", trial);
+StoredTrial trial_by_id(const Database& database, TrialId trial) {
+  Statement found = query(database, select_trials() + "WHERE t.id = ?1", trial);
   if (!found.executeStep()) throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
   return read_trial(found);
 }
 
-void write_result(SQLite::Database& database, TrialId trial, const TrialResult& result) {
-  SQLite::Statement update(database,
+void write_result(Database& database, TrialId trial, const TrialResult& result) {
+  Statement update = query(database,
                            "UPDATE trials SET state = 'finished', finished_unix_ns = ?2, outcome = ?3, reason = ?4,"
                            " objective_s = ?5, objective_se_s = ?6, objective_runs = ?7, import_s = ?8, data_s = ?9,"
                            " compile_s = ?10, first_step_excess_s = ?11, epoch_overhead_s = ?12, steps_per_epoch = ?13,"
@@ -137,11 +137,11 @@ void write_result(SQLite::Database& database, TrialId trial, const TrialResult& 
   update.exec();
 }
 
-TrialId write_reservation(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
+TrialId write_reservation(Database& database, const std::string& owner_token, CampaignId campaign,
                           const TrialReservation& reservation) {
   const std::int64_t configuration = save_configuration(database, reservation.configuration);
   check_past(database, campaign, reservation, configuration);
-  SQLite::Statement found = query(
+  Statement found = query(
       database, "SELECT id, state, configuration_id, fidelity_steps FROM trials WHERE campaign_id = ?1 AND number = ?2",
       campaign, reservation.number);
   if (!found.executeStep()) {

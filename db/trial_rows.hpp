@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
+#include "db/database.hpp"
 #include "db/error.hpp"
 #include "db/records.hpp"
 #include "db/rows.hpp"
@@ -44,14 +44,14 @@ void check_result(const TrialResult& result);
 [[nodiscard]] StoredTrial read_trial(const SQLite::Statement& statement);
 [[nodiscard]] std::vector<StoredTrial> read_trials(SQLite::Statement& statement);
 
-[[nodiscard]] StoredTrial trial_by_id(const SQLite::Database& database, TrialId trial);
+[[nodiscard]] StoredTrial trial_by_id(const Database& database, TrialId trial);
 
 /// The result in the row of a trial, which becomes finished.
-void write_result(SQLite::Database& database, TrialId trial, const TrialResult& result);
+void write_result(Database& database, TrialId trial, const TrialResult& result);
 
 /// Gives the trial a new row, or takes an interrupted one again; throws Inconsistent where it contradicts the number's
 /// past.
-[[nodiscard]] TrialId write_reservation(SQLite::Database& database, const std::string& owner_token, CampaignId campaign,
+[[nodiscard]] TrialId write_reservation(Database& database, const std::string& owner_token, CampaignId campaign,
                                         const TrialReservation& reservation);
 
 }  // namespace nocturne::db

@@ -10,6 +10,7 @@
 ///   hold NAME                    begins the campaign, says "held", and waits for ever
 ///   open-as-nobody read|write    gives up root's rights, opens, and prints "CODE MESSAGE"
 ///   fill NAME                    on a file system of its own of 1 MiB, writes until it is full; makes room; goes on
+///   fill-copy NAME               on a file system of its own that has no room for a copy: writes; makes room; writes
 ///   read-only NAME               on a file system of its own, which is mounted read-only then: writes and reads
 ///
 /// nfs:COMMAND: the same, where the file system says that it is a network's.
@@ -226,6 +227,37 @@ void fill(const std::string& path, const std::string& name) {
   std::cout << "went on" << std::endl;
 }
 
+void fill_copy(const std::string& path, const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (const std::string why = test::mount_small_disk(folder, "8m"); !why.empty()) {
+    std::cout << "skip " << why << std::endl;
+    return;
+  }
+  db::StoreOptions options = store_options();
+  options.network.copy_after_commits = 1;
+  options.network.copying_share = 0;
+  db::Store store = db::Store::open(path, db::Mode::ReadWrite, options);
+  const auto handle = store.begin_or_resume_campaign(campaign(name));
+  std::int64_t number = 0;
+  for (; number < 40; ++number) one_trial(store, handle.id, name, number, 500);
+  const auto tell = [&](const std::string& when) {
+    const auto reader = open_to(db::Mode::ReadOnly, path);
+    std::cout << when << ": written " << number << ", seen "
+              << reader.list_trials({.state = db::TrialState::Finished}).size() << ", problems "
+              << reader.integrity_check().size() << ", half a copy " << std::filesystem::exists(path + "-copy.new")
+              << std::endl;
+  };
+  tell("room");
+  const auto ballast = folder / "ballast";
+  constexpr std::uintmax_t kLeft = 400 * 1024;
+  std::ofstream(ballast) << std::string(std::filesystem::space(folder).available - kLeft, 'x');
+  for (; number < 42; ++number) one_trial(store, handle.id, name, number, 20);
+  tell("full");
+  std::filesystem::remove(ballast);
+  one_trial(store, handle.id, name, number++, 20);
+  tell("room again");
+}
+
 /// What happens to one who opens, as a line.
 void try_open(const std::string& what, const std::string& path, db::Mode mode) {
   try {
@@ -286,6 +318,7 @@ int main(int argc, char** argv) {
       {"hold", [&] { hold(path, first); }},
       {"open-as-nobody", [&] { open_as_nobody(path, first); }},
       {"fill", [&] { fill(path, first); }},
+      {"fill-copy", [&] { fill_copy(path, first); }},
       {"read-only", [&] { read_only(path, first); }},
   };
   try {

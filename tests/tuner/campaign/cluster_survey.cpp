@@ -2,6 +2,7 @@
 /// what the coordinator costs; and what pairs of several nodes say where nodes favour one side.
 ///
 ///   nocturne-cluster-survey [CAMPAIGNS] [FIRST-SEED]
+///   nocturne-cluster-survey --cost [CAMPAIGNS] [FIRST-SEED]      what the coordinator costs, alone: for a profiler
 ///
 /// Prints two tables; a thousand campaigns a row take an hour or two. The same seeds give the same tables, but for the
 /// CPU time. Exit code: 0 campaigns keep their promises, 1 they do not (a sentence says where), 2 wrong usage.
@@ -102,18 +103,37 @@ bool keeps(const Row& row, const Sums& sums) {
   return kept;
 }
 
+void begin_table() {
+  std::cout << "\n| cluster | campaigns | found FASTER | FASTER, and is not | gain said to differ by node | pairs | "
+               "sessions | CPU a trial | of one core |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+}
+
+Row nothing_to_find() {
+  return {.what = "64 nodes, nothing to find", .traits = {}, .promises_cpu = true};
+}
+
+Row loop_alone() {
+  return {.what = "64 nodes, a strategy that costs nothing", .traits = {.strategy = "random"}};
+}
+
+bool survey_cost(int campaigns, std::uint64_t first_seed) {
+  begin_table();
+  bool kept = true;
+  for (const Row& row : {nothing_to_find(), loop_alone()})
+    kept = keeps(row, simulate(row, campaigns, first_seed)) && kept;
+  return kept;
+}
+
 bool survey_campaigns(int campaigns, std::uint64_t first_seed) {
   const double gain = std::log1p(0.05);
   const auto planted = [&](std::size_t pair_nodes) {
     return Row{.what = fmt::format("64 nodes, {} for pairs, 5 % planted", pair_nodes),
                .traits = {.pair_nodes = pair_nodes, .planted = gain}};
   };
-  std::cout << "\n| cluster | campaigns | found FASTER | FASTER, and is not | gain said to differ by node | pairs | "
-               "sessions | CPU a trial | of one core |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  begin_table();
   bool kept = true;
   for (const Row& row :
-       {Row{.what = "64 nodes, nothing to find", .traits = {}, .promises_cpu = true},
-        Row{.what = "the same, one of them bad", .traits = {.bad_node = true}},
+       {nothing_to_find(), Row{.what = "the same, one of them bad", .traits = {.bad_node = true}},
         Row{.what = "the same, nodes favour configurations by 1 %", .traits = {.interaction_sd = 0.01}}})
     kept = keeps(row, simulate(row, campaigns, first_seed)) && kept;
   const Row over_nodes = planted(64), alone = planted(1);
@@ -122,7 +142,7 @@ bool survey_campaigns(int campaigns, std::uint64_t first_seed) {
   const double less = of_one.share(of_one.found) - of_nodes.share(of_nodes.found);
   if (less > std::sqrt(2.0) * chance(of_one.share(of_one.found), campaigns) + 0.02)
     kept = complain("on three nodes a gain of 5 % is found less often than on one");
-  const Row loop{.what = "64 nodes, a strategy that costs nothing", .traits = {.strategy = "random"}};
+  const Row loop = loop_alone();
   kept = keeps(loop, simulate(loop, std::max(1, campaigns / 10), first_seed)) && kept;
   const Row thousand{.what = "1000 nodes", .traits = {.nodes = 1000, .planted = gain, .trials = 1500}};
   return keeps(thousand, simulate(thousand, std::max(1, campaigns / 250), first_seed)) && kept;
@@ -170,13 +190,17 @@ void survey_pairs(std::uint64_t first_seed) {
 }  // namespace nocturne::test
 
 int main(int argc, char** argv) {
-  const int campaigns = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 100;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool cost = !words.empty() && words.front() == "--cost";
+  if (cost) words.erase(words.begin());
+  const int campaigns = !words.empty() ? static_cast<int>(std::strtol(words[0].c_str(), nullptr, 10)) : 100;
   if (campaigns < 1) {
-    std::cerr << "nocturne-cluster-survey [CAMPAIGNS] [FIRST-SEED]\n";
+    std::cerr << "nocturne-cluster-survey [--cost] [CAMPAIGNS] [FIRST-SEED]\n";
     return 2;
   }
-  const std::uint64_t first_seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  const std::uint64_t first_seed = words.size() > 1 ? std::strtoull(words[1].c_str(), nullptr, 10) : 1;
   try {
+    if (cost) return nocturne::test::survey_cost(campaigns, first_seed) ? 0 : 1;
     nocturne::test::survey_pairs(first_seed);
     return nocturne::test::survey_campaigns(campaigns, first_seed) ? 0 : 1;
   } catch (const std::exception& exception) {
