@@ -8,9 +8,12 @@ import json
 import pathlib
 import platform
 import re
+import shlex
+import signal
 import time
 
-from slurm import Slurm, skip_without_slurm
+from full_disk_test import SmallDisk, own_mounts
+from slurm import Slurm, kill, skip_without_slurm
 from workspace import PATIENCE, Workspace, campaign, wait_until, workers_alive
 
 PARAMETERS = [
@@ -225,6 +228,52 @@ def loses_a_node(slurm, place, alone):
     assert agree(measured(place), alone), (measured(place), alone)
 
 
+def hears_nothing_of_a_node(slurm, place, alone):
+    """What runs there does not come through, and srun waits for ever: the order is given again after a minute."""
+    number = submit(slurm, place, place.write(document(name="silent")), "--nodes", 3, "--time", "00:30:00")
+    assert wait_until(lambda: place.trials_done() >= 3), (slurm.job(number), said(place))
+    stopped = []
+    def has_stopped_one():
+        stopped.extend(pid for pid in slurm.step_daemons("n3") if pid != slurm.daemons["n3"].pid)
+        kill(stopped, signal.SIGSTOP)
+        return stopped
+    assert wait_until(has_stopped_one), said(place)
+    began = time.monotonic()
+    try:
+        assert wait_until(lambda: "it gave no sign of life for 60 s" in said(place), 2 * PATIENCE), said(place)
+    finally:
+        kill(stopped)
+    print(f"  given again after {time.monotonic() - began:.0f} s", flush=True)
+    wait_for_end(slurm, place, number)
+    assert agree(measured(place), alone), (measured(place), alone)
+
+
+def fills_its_data_folder(slurm, place, alone):
+    """A sentence, nothing is damaged, no configuration is blamed; and it goes on when there is room again."""
+    log = place.folder / "job.log"
+    with SmallDisk(place.data, 24 * 1024) as disk:
+        tune = shlex.join(place.command("tune", place.write(document(name="full"))))
+        script = place.write(f"#!/bin/sh\nexec {tune}\n", "job.sh")
+        words = ["sbatch", "--parsable", "-N3", "--exclusive", "--mem=0", "--no-kill", f"--output={log}", script]
+        number = slurm.call(*words).stdout.strip()
+        assert wait_until(lambda: place.trials_done() >= 4), (slurm.job(number), log.read_text())
+        before = place.trials_done()
+        def has_ended():
+            disk.fill_up()  # what it takes away itself, too
+            return slurm.has_ended(number)
+        assert wait_until(has_ended), (slurm.job(number), log.read_text())
+        assert slurm.job(number)["ExitCode"] == "4:0", (slurm.job(number), log.read_text())
+        assert re.search("(?i)no room|no space", log.read_text()), log.read_text()
+        assert "left out" not in log.read_text(), log.read_text()
+        disk.make_room()
+        with place.database() as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert connection.execute("SELECT count(*) FROM trials WHERE outcome <> 'ok'").fetchone() == (0,)
+        assert before <= place.trials_done() < CONFIGURATIONS, (before, place.trials_done())
+        wait_for_end(slurm, place, slurm.call(*words).stdout.strip())
+        is_whole(place, alone)
+
+
 def loses_its_batch_host(slurm, place, alone):
     """The first node is switched off, coordinator and all: the watchdog on the second one brings the job back."""
     number = submit(slurm, place, place.write(document(name="host")), "--nodes", 2, "--time", "00:30:00")
@@ -277,8 +326,13 @@ def main():
         assert len(alone) == CONFIGURATIONS, alone
     scenes = [is_the_campaign_of_one_machine, goes_on_after_its_notice, goes_on_in_a_job_that_depends_on_it,
               uses_the_allocation_of_its_shell, runs_on_a_registered_cluster]
+    if why := own_mounts():
+        print(f"no mounts of its own ({why}): no data folder is full")
+    else:
+        scenes.append(fills_its_data_folder)
     if options.long:
-        scenes += [is_drained_and_cancelled, refuses_a_folder_that_is_not_shared, loses_a_node, loses_its_batch_host]
+        scenes += [is_drained_and_cancelled, refuses_a_folder_that_is_not_shared, loses_a_node, loses_its_batch_host,
+                   hears_nothing_of_a_node]
         if FAKETIME.exists():
             scenes.append(has_a_clock_that_is_an_hour_off)
         else:

@@ -45,6 +45,20 @@ class Execute(unittest.TestCase):
                 after = subprocess.run(workspace.command("execute"), input=trial(campaign()), capture_output=True, text=True)
                 self.assertEqual(after.returncode, 0, after.stderr)  # the machine's CPUs were given back
 
+    def test_an_order_gives_signs_of_life(self):
+        with Workspace() as workspace:
+            started = workspace.start("execute", "--beat", "20ms", stdin=subprocess.PIPE)
+            self.assertEqual([started.stderr.readline() for _ in range(20)], 20 * ["\n"])  # before there is an order
+            started.stdin.write(trial(campaign(mode="hang"), until=str(workspace.folder / "never")))
+            started.stdin.close()
+            self.assertTrue(wait_until(lambda: workers_alive(workspace.data)), "no worker was started")
+            self.assertEqual([started.stderr.readline() for _ in range(20)].count("\n"), 20)
+            # Nobody listens any more.
+            started.stderr.close()
+            self.assertTrue(wait_until(lambda: started.poll() is not None), "an order outlived who gave it")
+            self.assertEqual(started.returncode, 143)
+            self.assertEqual(workers_alive(workspace.data), [])
+
     def test_an_order_that_is_ended_says_so(self):
         with Workspace() as workspace:
             started = workspace.start("execute", stdin=subprocess.PIPE, stdout=subprocess.PIPE)

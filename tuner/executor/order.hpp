@@ -78,7 +78,7 @@ struct GateOrder {
 /// How an order ended.
 enum class OrderEnd {
   Finished,     ///< there is a result; a failure is one
-  Suspended,    ///< cut short by a suspension of the session: to be run again
+  Suspended,    ///< cut short by a suspension of the session, or never begun: to be run again, and no loss
   Lost,         ///< its process or its node is gone, or another hand killed it: to be run again
   Interrupted,  ///< the session ends; the next one runs it again
 };

@@ -38,7 +38,8 @@ namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using tuner::OrderEnd;
 
-// The file NODE.does says how it fails there; a file NODE.once the same for a single step.
+// The file NODE.does says how it fails there; a file NODE.once the same for a single step, NODE.first for the first
+// one, by which a node says what it is.
 constexpr const char* kFakeSrun = R"(#!/bin/sh
 echo "$*" >> {0}/asked
 while [ $# -gt 0 ]; do
@@ -47,14 +48,17 @@ done
 export SLURMD_NODENAME=$node
 does=$(cat {0}/$node.does 2>/dev/null)
 if [ "$name" != describe ] && [ -e {0}/$node.once ]; then does=$(cat {0}/$node.once); rm {0}/$node.once; fi
+if [ "$name" = describe ] && [ -e {0}/$node.first ]; then does=$(cat {0}/$node.first); rm {0}/$node.first; first=yes; fi
 for last; do :; done
 case $does in
   sees_nothing) echo "nocturne: $last cannot be read" >&2; echo "srun: error: $node: task 0: Exited with exit code 2" >&2; exit 2;;
   other_class) "$@" | sed '/"name": "cpu.model"/{{n;s/"value": ".*"/"value": "another"/}}'; exit;;
 esac
-if [ "$name" != describe ]; then
+if [ "$name" != describe ] || [ $first ]; then
   case $does in
     silent) exit 0;;
+    killed) kill -9 $$;;
+    slow) for i in 1 2 3 4 5 6 7 8; do echo >&2; sleep 1; done;;
     half) "$@" | head -c 400; exit 0;;
     hangs) echo $$ > {0}/hanging; exec sleep 600;;
     never_runs) echo "srun: error: Unable to create step for job 7: Requested nodes are busy" >&2; exit 1;;
@@ -76,12 +80,20 @@ class Nodes {
  public:
   Nodes() {
     make_file(folder_ / "srun", fmt::format(kFakeSrun, folder_.string()), true);
-    make_file(folder_ / "squeue", "#!/bin/sh\necho 7.0 describe\necho 7.4 trial-3\n", true);
+    // The first time the controller is away.
+    make_file(folder_ / "squeue",
+              fmt::format("#!/bin/sh\n[ -e {0}/asked_for_steps ] || {{ touch {0}/asked_for_steps; exit 1; }}\n"
+                          "echo 7.0 describe n1\necho 7.4 trial-3 n1\necho 7.5 trial-3 n2\necho 7.6 trial-30 n1\n"
+                          "echo 7.batch nocturne n1\n",
+                          folder_.string()),
+              true);
     make_file(folder_ / "scancel", fmt::format("#!/bin/sh\necho $1 >> {}/cancelled\n", folder_.string()), true);
   }
 
   void does(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".does"), what); }
   void does_once(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".once"), what); }
+  void does_first(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".first"), what); }
+  void works(const std::string& node) { fs::remove(folder_ / (node + ".does")); }
   [[nodiscard]] std::string file(const std::string& name) const { return read_file(folder_ / name); }
   [[nodiscard]] bool has(const std::string& name) const { return fs::exists(folder_ / name); }
 
@@ -93,7 +105,8 @@ class Nodes {
         .program = {NOCTURNE_PROGRAM, "--data", (folder_ / "data").string()},
         .folder = folder_ / "data" / "cluster" / "job-7",
         .longest_order = longest,
-        .pause = std::chrono::milliseconds(20)};
+        .pause = std::chrono::milliseconds(20),
+        .beats = beats};
     auto opened =
         tuner::SlurmExecutor::open(std::move(options), spec, measure::fingerprint_of(machine), notes, interruption);
     if (!opened) return std::unexpected(opened.error());
@@ -112,6 +125,10 @@ class Nodes {
         .program = {NOCTURNE_PROGRAM, "--data", (folder_ / "data").string()},
         .folder = folder_ / "data" / "cluster" / "watch-7",
         .rhythm = {.pause = std::chrono::milliseconds(20)}});
+  }
+  /// How many steps were asked for in these words, a regular expression of grep.
+  [[nodiscard]] int asked(const std::string& words) const {
+    return std::stoi(shell(fmt::format("grep -c -e '{}' '{}'", words, (folder_ / "asked").string())).output);
   }
   /// Whether it comes true within a minute.
   template <typename Condition>
@@ -132,6 +149,7 @@ class Nodes {
   measure::MachineFacts machine = measure::probe_machine(tuner::find_installation().machine_roots());
   tuner::CampaignSpec spec = read_spec();
   std::chrono::nanoseconds longest = std::chrono::minutes(5);
+  tuner::Rhythm beats{.pause = std::chrono::milliseconds(50), .silent_looks = 100};
   Notes notes;
   tuner::Interruption interruption;
   std::unique_ptr<tuner::SlurmExecutor> executor;
@@ -201,7 +219,7 @@ TEST_CASE("each node of a job measures the default, then one order at a time", "
 }
 
 TEST_CASE("srun that gives no whole answer has lost the order, whatever it ends with", "[slurm]") {
-  for (const std::string what : {"silent", "half", "lost", "refused", "never_runs"}) {
+  for (const std::string what : {"silent", "half", "lost", "refused", "killed"}) {
     CAPTURE(what);
     Nodes nodes;
     nodes.reopen({"n1", "n2"});
@@ -218,22 +236,94 @@ TEST_CASE("srun that gives no whole answer has lost the order, whatever it ends 
   }
 }
 
-TEST_CASE("an order that hangs is ended at its deadline, and its step cancelled", "[slurm]") {
+TEST_CASE("a node whose description is lost is asked again", "[slurm]") {
+  for (const std::string what : {"silent", "half", "hangs", "never_runs", "sees_nothing"}) {
+    CAPTURE(what);
+    Nodes nodes;
+    nodes.does_first("n2", what);
+    nodes.reopen({"n1", "n2"});
+    CHECK(nodes.executor->slots() == 2);
+    CHECK(nodes.notes.text().empty());
+    CHECK(nodes.asked("-w n2 .*-J describe") == 2);
+    CHECK(nodes.asked("-w n1 .*-J describe") == 1);
+  }
+}
+
+TEST_CASE("an order that hangs is ended at its deadline, and its step cancelled on its node alone", "[slurm]") {
   Nodes nodes;
   nodes.longest = std::chrono::milliseconds(200);
   nodes.reopen({"n1"});
   nodes.does("n1", "hangs");
   const auto lost = nodes.answer_to(3, 128);
   CHECK(lost.end == OrderEnd::Lost);
-  CHECK_THAT(nodes.file("cancelled"), ContainsSubstring("7.4"));
-  CHECK_FALSE(nodes.file("cancelled").contains("7.0"));
+  CHECK(nodes.file("cancelled") == "7.4\n");
   CHECK(shell("kill -0 " + nodes.file("hanging")).code != 0);
   CHECK_THAT(nodes.notes.text(), ContainsSubstring("it took longer than an order may"));
 }
 
-TEST_CASE("a node that loses three orders in a row is left out, and the others go on", "[slurm]") {
+TEST_CASE("an order that gives no sign of life is ended long before its deadline", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1"});
+  nodes.does_once("n1", "hangs");
+  CHECK(nodes.answer_to(3, 128).end == OrderEnd::Lost);
+  CHECK(nodes.file("cancelled") == "7.4\n");
+  CHECK(shell("kill -0 " + nodes.file("hanging")).code != 0);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("it gave no sign of life for 5 s"));
+  CHECK(nodes.answer_to(3, 128).end == OrderEnd::Finished);
+  // Longer than that silence, but not silent.
+  nodes.does_once("n1", "slow");
+  CHECK(nodes.answer_to(4, 64).end == OrderEnd::Finished);
+}
+
+TEST_CASE("what a killed srun had started is cancelled", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1"});
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+  nodes.does_once("n1", "killed");
+  CHECK(nodes.answer_to(3, 64).end == OrderEnd::Lost);
+  CHECK(nodes.file("cancelled") == "7.4\n");
+}
+
+TEST_CASE("what Slurm could not begin is no loss, however often, and is given again", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1"});
+  nodes.does("n1", "never_runs");
+  for (int tries = 0; tries <= tuner::SlurmExecutor::kMostRefusals; ++tries)
+    CHECK(nodes.answer_to(0, 128).end == OrderEnd::Suspended);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("an order could not be started on the node n1 and is given again"));
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("Unable to create step"));
+  nodes.works("n1");
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+  CHECK(nodes.notes.notes.size() == 1);
+}
+
+TEST_CASE("where Slurm can begin nothing for long the session ends", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1"});
+  nodes.does("n1", "never_runs");
+  int refused = 0;
+  while (nodes.answer_to(0, 128).end == OrderEnd::Suspended) ++refused;
+  CHECK(refused < tuner::SlurmExecutor::kMostRefusalsOfAll);
+  CHECK(nodes.answer_to(1, 64).end == OrderEnd::Interrupted);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("nothing could be started on it 30 times in a row"));
+}
+
+TEST_CASE("a node on which nothing can be started is left out where others take orders", "[slurm]") {
   Nodes nodes;
   nodes.does("n2", "never_runs");
+  nodes.reopen({"n1", "n2"});
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+  while (!nodes.notes.text().contains("left out")) {
+    const auto answer = nodes.answer_to(1, 64);
+    CHECK((answer.end == OrderEnd::Suspended || answer.node == "n1"));
+  }
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("the node n2 is left out: nothing could be started on it 5 times"));
+  CHECK(nodes.executor->slots() == 1);
+}
+
+TEST_CASE("a node that loses three orders in a row is left out, and the others go on", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n2", "lost");
   nodes.reopen({"n1", "n2"});
   CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
   while (!nodes.notes.text().contains("left out")) {
@@ -241,7 +331,7 @@ TEST_CASE("a node that loses three orders in a row is left out, and the others g
     CHECK((answer.end == OrderEnd::Lost || answer.node == "n1"));
   }
   CHECK_THAT(nodes.notes.text(), ContainsSubstring("the node n2 is left out: it lost 3 orders in a row"));
-  CHECK_THAT(nodes.notes.text(), ContainsSubstring("Unable to create step"));
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("Node failure on n2"));
   CHECK(nodes.executor->slots() == 1);
   for (int number = 2; number < 5; ++number) CHECK(nodes.answer_to(number, 64).node == "n1");
 }
@@ -391,7 +481,7 @@ TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes
 TEST_CASE("a file that nobody writes any more is silent, one that goes on is not", "[slurm]") {
   const TemporaryFolder folder;
   const fs::path beat = folder.path() / "beat";
-  const tuner::WatchRhythm rhythm{.pause = std::chrono::milliseconds(20), .silent_looks = 30};
+  const tuner::Rhythm rhythm{.pause = std::chrono::milliseconds(20), .silent_looks = 30};
   std::atomic<int> beats = 0;
   std::jthread writer([&](const std::stop_token& stop) {
     while (!stop.stop_requested() && beats < 40) {
@@ -417,6 +507,64 @@ TEST_CASE("a watch that nobody stops ends where its file is gone for good", "[sl
   const TemporaryFolder folder;
   CHECK_FALSE(
       tuner::wait_for_silence(folder.path() / "beat", {.pause = std::chrono::milliseconds(1), .silent_looks = 3}, {}));
+}
+
+TEST_CASE("a file that a full disk has left empty says nothing", "[slurm]") {
+  const TemporaryFolder folder;
+  make_file(folder.path() / "beat", "");
+  CHECK_FALSE(
+      tuner::wait_for_silence(folder.path() / "beat", {.pause = std::chrono::milliseconds(1), .silent_looks = 3}, {}));
+}
+
+TEST_CASE("a watchdog sees to a job that nobody leads any more, and does nothing where it was forgotten", "[slurm]") {
+  const TemporaryFolder folder;
+  const fs::path done = folder.path() / "done", beat = folder.path() / "beat";
+  const auto command = [&](const std::string& name, const std::string& fails) {
+    make_file(folder.path() / name,
+              fmt::format("#!/bin/sh\necho {} $* >> {}\n[ -e {}/{}.refuses ] && {{ {} exit 1; }}\necho 8\n", name,
+                          done.string(), folder.path().string(), name, fails),
+              true);
+    return folder.path() / name;
+  };
+  const auto refuses = [&](const std::string& name) { make_file(folder.path() / (name + ".refuses"), "yes"); };
+  tuner::WatchedJob job{
+      .commands = {.sbatch = command("sbatch", ""),
+                   // Away for a moment.
+                   .scancel = command("scancel", fmt::format("rm {}/scancel.refuses;", folder.path().string())),
+                   .scontrol = command("scontrol", "")},
+      .allocation = {.job = "7", .nodes = {"n1", "n2"}, .here = "n2", .batch = true},
+      .beat = beat,
+      .rhythm = {.pause = std::chrono::milliseconds(1), .silent_looks = 3}};
+  std::string said;
+  const auto watch_over = [&] {
+    said.clear();
+    fs::remove(done);
+    return tuner::watch_over(job, [&](const std::string& sentence) { said += sentence + "\n"; });
+  };
+  CHECK(watch_over());  // there is no file
+  CHECK(said.empty());
+  CHECK_FALSE(fs::exists(done));
+
+  make_file(beat, "1");
+  CHECK(watch_over());
+  CHECK(said == "The coordinator is silent: job 7 is queued again.\n");
+  CHECK(read_file(done) == "scontrol requeue 7\n");
+
+  // Where that is forbidden another job goes on, and this one is cancelled, or that would wait for its end.
+  refuses("scontrol");
+  refuses("scancel");
+  job.script = "/shared/evening.sh";
+  CHECK(watch_over());
+  CHECK(read_file(done) ==
+        "scontrol requeue 7\nsbatch --parsable --dependency=afterany:7 /shared/evening.sh\nscancel 7\nscancel 7\n");
+
+  // A script of the user's own cannot be handed in again: the job does not keep its nodes for nothing.
+  job.script.clear();
+  CHECK_FALSE(watch_over());
+  CHECK_THAT(said, ContainsSubstring("Job 7 is cancelled: start the same command again."));
+  CHECK(read_file(done) ==
+        "scontrol requeue 7\nscontrol requeue 7\nscontrol requeue 7\nscontrol requeue 7\n"
+        "scontrol requeue 7\nscancel 7\n");
 }
 
 TEST_CASE("a step on a second node watches while the coordinator lives, on the next where that is lost", "[slurm]") {

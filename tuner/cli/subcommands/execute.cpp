@@ -2,10 +2,17 @@
 
 #include "tuner/cli/subcommand.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -16,6 +23,7 @@
 #include "measure/run/sweep.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/campaign_file/quantity.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/measuring/measurement_context.hpp"
@@ -25,6 +33,7 @@
 #include "tuner/executor/order_json.hpp"
 #include "tuner/executor/slurm/allocation.hpp"
 #include "tuner/executor/slurm/job.hpp"
+#include "tuner/executor/slurm/rhythm.hpp"
 #include "tuner/executor/slurm/watch.hpp"
 
 namespace nocturne::cli {
@@ -32,7 +41,25 @@ namespace {
 
 struct ExecuteOptions {
   std::string file = "-";
+  std::string beat;   ///< how often it gives a sign of life; empty: never
   std::string watch;  ///< a file that is written while the coordinator of this job lives; empty: there is an order
+};
+
+/// Signs of life, for whoever listens on another machine: while it lives, empty lines go to standard error. Where these
+/// cannot go there any more nobody waits for the answer, and this process is told to end.
+class Beat {
+ public:
+  explicit Beat(std::chrono::milliseconds pause) {
+    thread_ = std::jthread([pause](const std::stop_token& stop) {
+      do {
+        // Politely first; at the next beat it is told again, and ends at once.
+        if (::write(STDERR_FILENO, "\n", 1) < 0 && errno == EPIPE) ::kill(::getpid(), SIGTERM);
+      } while (tuner::pause_for(pause, stop));
+    });
+  }
+
+ private:
+  std::jthread thread_;
 };
 
 std::string standard_input(const Context& context, std::size_t most) {
@@ -71,21 +98,17 @@ tuner::OrderEnd end_of(const tuner::TaskAnswer& answer) {
       answer);
 }
 
-/// Blocks until the coordinator of this job is gone, and queues the job again in its place. Throws Refusal.
+/// Blocks until the coordinator of this job is gone, and sees to the job in its place. Throws Refusal.
 ExitCode watch_coordinator(const std::string& beat, const Context& context) {
   auto allocation = value_or_refuse(context, ExitCode::Unavailable, tuner::present_allocation(context.environment));
   if (!allocation) refuse(context, ExitCode::Usage, "--watch: this process is in no job of Slurm");
-  const auto commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find());
   allocation->batch = true;  // for the one that was
-  (void)tuner::wait_for_silence(beat, {}, {});
-  const auto again =
-      value_or_refuse(context, ExitCode::Unavailable,
-                      tuner::queue_again(commands, *allocation, context.variable(tuner::kScriptVariable).value_or("")));
-  *context.err << fmt::format("The coordinator is silent: {}.\n", again.sentence) << std::flush;
-  // Its other nodes would keep it until its time is over.
-  if (again.dependent)
-    value_or_refuse(context, ExitCode::Unavailable, tuner::ask_slurm({commands.scancel.string(), allocation->job}));
-  return ExitCode::Ok;
+  const tuner::WatchedJob job{.commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find()),
+                              .allocation = *std::move(allocation),
+                              .script = context.variable(tuner::kScriptVariable).value_or(""),
+                              .beat = beat};
+  const auto say = [&](const std::string& sentence) { *context.err << sentence << '\n' << std::flush; };
+  return tuner::watch_over(job, say) ? ExitCode::Ok : ExitCode::Unavailable;
 }
 
 void setup(CLI::App& subcommand, ExecuteOptions& options) {
@@ -93,6 +116,8 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
   add_value(subcommand, "--watch", options.watch, "FILE",
             "Instead, in a job of Slurm: queue it again when this file, which its coordinator writes, is silent")
       ->excludes(file);
+  add_value(subcommand, "--beat", options.beat, "DURATION",
+            "Signs of life: an empty line on standard error that often, until the answer is printed", time_span());
   subcommand.footer(
       "An order is one thing to do on one machine: describe it, prepare a software stack, run a trial, run a pair, or\n"
       "one run of the gate. Its answer goes to standard output, whole or not at all: runs with raw samples, phases\n"
@@ -112,6 +137,11 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
 
 ExitCode run(const ExecuteOptions& options, Context& context) {
   if (!options.watch.empty()) return watch_coordinator(options.watch, context);
+  std::optional<Beat> beat;
+  if (!options.beat.empty()) {
+    beat.emplace(std::chrono::ceil<std::chrono::milliseconds>(
+        value_or_refuse(context, ExitCode::Usage, tuner::parse_duration(options.beat), "--beat: ")));
+  }
   const tuner::Order order = read_order(options, context);
   MeasurementContext measuring(context);
   const tuner::CampaignSpec spec = campaign_of(order, context, measuring);

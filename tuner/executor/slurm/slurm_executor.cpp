@@ -1,7 +1,6 @@
 #include "tuner/executor/slurm/slurm_executor.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <ranges>
 #include <system_error>
 #include <utility>
@@ -10,10 +9,12 @@
 
 #include "space/parameter.hpp"
 #include "space/write_file.hpp"
+#include "tuner/campaign_file/quantity.hpp"
 #include "tuner/executor/carry_out.hpp"
 #include "tuner/executor/machine_difference.hpp"
 #include "tuner/executor/measured_pair.hpp"
 #include "tuner/executor/order_json.hpp"
+#include "tuner/executor/workplace.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -28,7 +29,7 @@ constexpr nanoseconds kAroundRun = std::chrono::seconds(30);
 constexpr nanoseconds kLongestInstallation = std::chrono::minutes(70);  // an hour, and a build
 constexpr nanoseconds kLongestBuild = std::chrono::minutes(12);         // ten minutes
 constexpr nanoseconds kDescription = std::chrono::minutes(2);
-constexpr nanoseconds kPauseAfterLoss = std::chrono::seconds(1);
+constexpr int kLossesInPause = 60;  // after a loss it is a second
 
 /// How this task ended, as the answer says; empty: it is the answer to another one.
 std::optional<OrderEnd> end_of(const Task& task, const TaskAnswer& answer) {
@@ -41,6 +42,11 @@ std::optional<OrderEnd> end_of(const Task& task, const TaskAnswer& answer) {
   if (pair == nullptr || said == nullptr) return std::nullopt;
   const bool is_other = said->end == OrderEnd::Finished && said->pair.index != pair->index;
   return is_other ? std::nullopt : std::optional(said->end);
+}
+
+/// Between two tries of what Slurm could not start. Mostly its controller was restarted, and that is seconds.
+nanoseconds pause_after(int refusals, nanoseconds longest) {
+  return refusals == 1 ? longest / 12 : refusals == 2 ? longest / 3 : longest;
 }
 
 /// Of a pair, whose sides wait for each other; both were prepared before, on some node.
@@ -91,6 +97,7 @@ std::expected<std::unique_ptr<SlurmExecutor>, std::string> SlurmExecutor::open(O
     }
   }
   executor->flush();
+  if (executor->full_) return std::unexpected(executor->full_->what());
   if (!blind.empty()) {
     return std::unexpected(fmt::format(
         "the node {} does not see what this one has just written into the data folder ('{}'): it must lie on a "
@@ -115,10 +122,18 @@ SlurmExecutor::~SlurmExecutor() {
 }
 
 StepResult SlurmExecutor::ask_what_it_is(Node& node, const std::string& file) {
-  for (int tries = 1;; ++tries) {
-    StepResult result = run(node, {"execute", file}, {}, "describe", kDescription);
-    if (result.end != StepResult::End::NeverRan || tries == kMostFailures) return result;
-    node.not_before = steady_clock::now() + options_.pause;
+  // All wait for it, and it takes seconds: half the silence of an order is enough.
+  const Rhythm beats{.pause = options_.beats.pause, .silent_looks = std::max(options_.beats.silent_looks / 2, 1)};
+  for (int failures = 0, refusals = 0;;) {
+    StepResult result = execute(node, {file}, {}, "describe", beats, kDescription);
+    if (result.answer || result.end == StepResult::End::Stopped) return result;
+    if (result.end != StepResult::End::NeverRan) {
+      if (++failures == kMostFailures) return result;
+      node.not_before = steady_clock::now() + options_.pause / kLossesInPause;
+    } else {
+      if (++refusals == kMostRefusals) return result;
+      node.not_before = steady_clock::now() + pause_after(refusals, options_.pause);
+    }
     rest(node);
   }
 }
@@ -129,7 +144,7 @@ bool SlurmExecutor::describe(Node& node) {
   const std::lock_guard lock(mutex_);
   if (!result.answer) {
     // What `execute` says of an order that is not there.
-    if (result.reason.contains(file)) return false;
+    if (result.reason.contains(file) && !is_full()) return false;
     leave_out(node, "it did not say what it is: " + result.reason);
     return true;
   }
@@ -207,7 +222,8 @@ Answer SlurmExecutor::wait_for(std::deque<Answer>& answers) {
   for (;;) {
     flush();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLook, [&] { return !answers.empty() || !sentences_.empty(); });
+    changed_.wait_for(lock, kLook, [&] { return full_ || !answers.empty() || !sentences_.empty(); });
+    if (full_) throw db::Error(*full_);
     const auto busy = busy_since_ ? steady_clock::now() - *busy_since_ : nanoseconds{0};
     if (!answers.empty() && sentences_.empty()) {
       Answer answer = std::move(answers.front());
@@ -340,9 +356,10 @@ void SlurmExecutor::rest(const Node& node) {
     (void)changed_.wait_for(lock, kLook);
 }
 
-StepResult SlurmExecutor::run(Node& node, std::vector<std::string> words, const fs::path& input,
-                              const std::string& name, nanoseconds limit) {
+StepResult SlurmExecutor::execute(const Node& node, const std::vector<std::string>& words, std::string input,
+                                  const std::string& name, const Rhythm& beats, nanoseconds limit) const {
   std::vector<std::string> all = options_.program;
+  all.insert(all.end(), {"execute", "--beat", duration_text(beats.pause)});
   all.insert(all.end(), words.begin(), words.end());
   std::stop_source stop;
   const std::stop_callback with_session(interruption_.token(), [&stop] { stop.request_stop(); });
@@ -352,8 +369,8 @@ StepResult SlurmExecutor::run(Node& node, std::vector<std::string> words, const 
                    .node = node.name,
                    .name = name,
                    .words = std::move(all),
-                   .input = input,
-                   .folder = options_.folder},
+                   .input = std::move(input),
+                   .beats = beats},
                   steady_clock::now() + limit, stop.get_token());
 }
 
@@ -362,16 +379,10 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::attempt(Node& node, const Ta
   const auto suspensions = interruption_.suspensions();
   const auto flight = interruption_.begin();
   if (interruption_.requested() || ending_.stop_requested()) return std::unexpected(OrderEnd::Interrupted);
-  const fs::path file = options_.folder / (node.name + ".order");
   const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = task};
-  std::ofstream text(file, std::ios::trunc);
-  const bool written = static_cast<bool>((text << to_json(whole)).flush());
   const bool is_pair = std::holds_alternative<PairOrder>(task);
   const auto limit = is_pair ? std::max(options_.longest_order, longest_pair_order(spec_)) : options_.longest_order;
-  const StepResult result = written ? run(node, {"execute"}, file, name, limit)
-                                    : StepResult{.end = StepResult::End::NeverRan,
-                                                 .reason = fmt::format("'{}' cannot be written", file.string())};
-  return judge(node, result, task, suspensions);
+  return judge(node, execute(node, {}, to_json(whole).dump(), name, options_.beats, limit), task, suspensions);
 }
 
 std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const StepResult& result, const Task& task,
@@ -381,11 +392,21 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const Step
     const bool suspended = interruption_.again_after_suspension(suspensions);
     return std::unexpected(suspended ? OrderEnd::Suspended : OrderEnd::Interrupted);
   }
-  const auto lost = [&](const std::string& reason) {
+  const auto on_this_node = [&] {
     if (const auto* trial = std::get_if<TrialOrder>(&task)) lost_on_[trial->number].insert(node.name);
-    failed(node, reason, result.end == StepResult::End::NeverRan ? options_.pause : kPauseAfterLoss);
+  };
+  const auto lost = [&](const std::string& reason) {
+    on_this_node();
+    failed(node, reason);
     return std::unexpected(OrderEnd::Lost);
   };
+  if (!result.answer && is_full()) return std::unexpected(OrderEnd::Interrupted);
+  if (result.end == StepResult::End::NeverRan) {
+    on_this_node();
+    refused(node, result.reason);
+    return std::unexpected(OrderEnd::Suspended);
+  }
+  node.refusals = 0;
   if (!result.answer) return lost(result.reason);
   const auto end = end_of(task, result.answer->result);
   if (!end) return lost("the answer is to another order");
@@ -402,12 +423,29 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const Step
   return *result.answer;
 }
 
-void SlurmExecutor::failed(Node& node, const std::string& reason, nanoseconds pause) {
-  node.not_before = steady_clock::now() + pause;
+void SlurmExecutor::failed(Node& node, const std::string& reason) {
+  node.not_before = steady_clock::now() + options_.pause / kLossesInPause;
   if (++node.failures == kMostFailures)
     leave_out(node, fmt::format("it lost {} orders in a row: {}", kMostFailures, reason));
   else
     say(fmt::format("an order was lost on the node {} and is given again: {}", node.name, reason));
+}
+
+void SlurmExecutor::refused(Node& node, const std::string& reason) {
+  ++node.refusals;
+  const bool others_take_orders = std::ranges::any_of(
+      nodes_, [&](const auto& each) { return each.get() != &node && !each->left_out && each->refusals == 0; });
+  if (node.refusals >= (others_take_orders ? kMostRefusals : kMostRefusalsOfAll))
+    return leave_out(node, fmt::format("nothing could be started on it {} times in a row: {}", node.refusals, reason));
+  node.not_before = steady_clock::now() + pause_after(node.refusals, options_.pause);
+  if (node.refusals == 1)
+    say(fmt::format("an order could not be started on the node {} and is given again: {}", node.name, reason));
+}
+
+bool SlurmExecutor::is_full() {
+  if (auto full = no_room_in(options_.folder)) full_ = *std::move(full);
+  changed_.notify_all();
+  return full_.has_value();
 }
 
 void SlurmExecutor::leave_out(Node& node, const std::string& why) {

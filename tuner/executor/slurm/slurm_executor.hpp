@@ -5,8 +5,8 @@
 /// The node is a block: the default is measured on each before anything else, and again every half hour. What fails on
 /// the side of Slurm or a node is never an answer: the order is lost, to be given again, and goes to another node where
 /// there is one. A node that loses three orders in a row is left out; so is one of another class, and one on which the
-/// default fails while it works elsewhere. Each with a sentence. A pair is prepared and measured on the node that it
-/// was given to, and on no other.
+/// default fails while it works elsewhere. Each with a sentence. What Slurm could not begin is no loss: it is given
+/// again. A pair is prepared and measured on the node that it was given to, and on no other.
 
 #include <chrono>
 #include <condition_variable>
@@ -24,12 +24,14 @@
 #include <thread>
 #include <vector>
 
+#include "db/error.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/interruption.hpp"
 #include "tuner/executor/order.hpp"
 #include "tuner/executor/order_observer.hpp"
 #include "tuner/executor/slurm/allocation.hpp"
+#include "tuner/executor/slurm/rhythm.hpp"
 #include "tuner/executor/slurm/step.hpp"
 
 namespace nocturne::tuner {
@@ -48,12 +50,17 @@ class SlurmExecutor final : public OrderExecutor {
     /// In the data folder. Made anew, and removed at the end. What is written here must be seen on the nodes.
     std::filesystem::path folder;
     std::chrono::nanoseconds longest_order{};
-    std::chrono::nanoseconds pause = std::chrono::minutes(1);  ///< after a step that Slurm could not start
+    /// After a step that Slurm could not start, again and again; first a twelfth of it.
+    std::chrono::nanoseconds pause = std::chrono::minutes(1);
+    Rhythm beats{.pause = std::chrono::seconds(5)};  ///< signs of life of an order: a minute of silence ends it
     std::chrono::nanoseconds default_again = std::chrono::minutes(30);
   };
 
   /// A node that loses so many orders in a row does not lose them by chance.
   static constexpr int kMostFailures = 3;
+  /// A node on which Slurm can start nothing so often, while it can elsewhere, is gone; the second number: where it can
+  /// nowhere, for the controller of a cluster is away for a while now and then.
+  static constexpr int kMostRefusals = 5, kMostRefusalsOfAll = 30;
 
   /// Asks all nodes what they are, at once, and keeps those whose fingerprint has the key of `machine`. Blocks; says
   /// what it leaves out. `spec`, `observer` and `interruption` outlive it. The error is a sentence: the data folder is
@@ -68,6 +75,7 @@ class SlurmExecutor final : public OrderExecutor {
 
   [[nodiscard]] std::size_t slots() const override;
   void submit(TrialOrder order) override;
+  /// Throws db::Error where the disk of the data folder is full.
   [[nodiscard]] TrialAnswer next() override;
   [[nodiscard]] std::vector<DefaultOnNode> take_defaults() override;
   /// Those that rest after a failure come last.
@@ -84,6 +92,7 @@ class SlurmExecutor final : public OrderExecutor {
     std::vector<int> cpus;  ///< of its slot
     bool left_out = false;
     int failures = 0;             ///< orders lost in a row
+    int refusals = 0;             ///< orders in a row that Slurm could not begin
     Moment not_before{};          ///< after a failure
     std::optional<Task> order{};  ///< in hand: a trial or a pair
     Default default_state = Default::Unknown;
@@ -95,6 +104,7 @@ class SlurmExecutor final : public OrderExecutor {
 
   /// Makes the folder; the error says why not.
   [[nodiscard]] std::expected<void, std::string> make_folder() const;
+  /// Again where its answer is lost.
   [[nodiscard]] StepResult ask_what_it_is(Node& node, const std::string& file);
   /// Asks one node; false: it does not see the folder. Leaves it out where it does not answer or is of another class.
   [[nodiscard]] bool describe(Node& node);
@@ -115,8 +125,9 @@ class SlurmExecutor final : public OrderExecutor {
   [[nodiscard]] std::expected<OrderAnswer, OrderEnd> attempt(Node& node, const Task& task, const std::string& name);
   [[nodiscard]] std::expected<OrderAnswer, OrderEnd> judge(Node& node, const StepResult& result, const Task& task,
                                                            std::int64_t suspensions);
-  [[nodiscard]] StepResult run(Node& node, std::vector<std::string> words, const std::filesystem::path& input,
-                               const std::string& name, std::chrono::nanoseconds limit);
+  /// `nocturne execute` on a node, with these words and this standard input.
+  [[nodiscard]] StepResult execute(const Node& node, const std::vector<std::string>& words, std::string input,
+                                   const std::string& name, const Rhythm& beats, std::chrono::nanoseconds limit) const;
   void rest(const Node& node);
 
   // REQUIRES of all that follow: the mutex is held.
@@ -127,7 +138,10 @@ class SlurmExecutor final : public OrderExecutor {
   [[nodiscard]] Node* choose(std::int64_t number);
   /// Says that what it had in hand was lost.
   void lose_order(Node& node);
-  void failed(Node& node, const std::string& reason, std::chrono::nanoseconds pause);
+  void failed(Node& node, const std::string& reason);
+  void refused(Node& node, const std::string& reason);
+  /// Whether the disk of the data folder is full, which ends the session.
+  bool is_full();
   void leave_out(Node& node, const std::string& why);
   void say(std::string sentence) { sentences_.push_back(std::move(sentence)); }
 
@@ -148,6 +162,7 @@ class SlurmExecutor final : public OrderExecutor {
   std::deque<PairOnNode> pairs_;
   std::vector<DefaultOnNode> defaults_;
   std::vector<std::string> sentences_;
+  std::optional<db::Error> full_;     ///< what next() throws
   std::optional<Moment> busy_since_;  ///< empty: no order was given yet
   std::stop_source ending_;
   std::vector<std::jthread> threads_;  ///< the last member: they end before what they use

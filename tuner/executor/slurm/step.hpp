@@ -3,10 +3,12 @@
 /// One order as one step of a job: `srun` starts it on a node, hands it the order and brings its answer.
 ///
 /// A whole answer is success, whatever srun ends with: it says 0 where a node dies, where it is told to end and where
-/// the job is queued again, and it can hang for ever, so a step has a deadline of ours.
+/// the job is queued again. And it can hang for ever: where a node's daemon dies between taking a step and starting it,
+/// or comes back without the daemon of the step. So a step has a deadline of ours, and gives signs of life.
+///
+/// Order, answer and complaints lie in memory, not on the shared folder, which may be full, or slow.
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "tuner/executor/order.hpp"
 #include "tuner/executor/slurm/allocation.hpp"
+#include "tuner/executor/slurm/rhythm.hpp"
 
 namespace nocturne::tuner {
 
@@ -21,8 +24,10 @@ struct SlurmStep {
   std::string job{}, node{};
   std::string name{};                ///< what accounting shows: trial-17
   std::vector<std::string> words{};  ///< what runs on the node; prints an answer (order_json.hpp)
-  std::filesystem::path input{};     ///< the file that is its standard input; empty: none
-  std::filesystem::path folder{};    ///< exists; what it prints is written there, and removed
+  std::string input{};               ///< what it reads on its standard input
+  /// It prints an empty line to standard error that often, and is ended where it is silent (`execute --beat`). Empty:
+  /// it does not.
+  std::optional<Rhythm> beats{};
 };
 
 struct StepResult {
@@ -31,6 +36,7 @@ struct StepResult {
     NoAnswer,        ///< it ended, the node is lost, or something killed it
     NeverRan,        ///< Slurm could not start it: again a minute later
     DeadlinePassed,  ///< it was ended, and so was what it ran
+    Silent,          ///< likewise: it gave no sign of life, or none came through
     Stopped,         ///< likewise, as was wanted
   };
   End end = End::NoAnswer;

@@ -4,11 +4,10 @@
 /// who would end it.
 ///
 /// The coordinator beats: a file in the data folder changes every ten seconds. A step on a second node reads it, and
-/// queues the job again when it has not changed for two minutes. Both count their own pauses: no clock of a node has to
-/// be right, and a job that is suspended and resumed was not silent.
+/// queues the job again when it has not changed for two minutes.
 
-#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -16,18 +15,30 @@
 #include <vector>
 
 #include "tuner/executor/slurm/allocation.hpp"
+#include "tuner/executor/slurm/rhythm.hpp"
 
 namespace nocturne::tuner {
 
-struct WatchRhythm {
-  std::chrono::milliseconds pause = std::chrono::seconds(10);  ///< between two beats, and between two looks
-  int silent_looks = 12;                                       ///< that find what the look before them found
+/// Reads the file until it has been silent for so many looks. One that cannot be read, or is empty, is not silent:
+/// nothing is known then. False: stopped before, or that went on for half an hour.
+[[nodiscard]] bool wait_for_silence(const std::filesystem::path& beat, const Rhythm& rhythm,
+                                    const std::stop_token& stop);
+
+/// A job whose coordinator may be lost, as its watchdog knows it.
+struct WatchedJob {
+  SlurmCommands commands{};
+  Allocation allocation{};
+  std::filesystem::path script{};  ///< of the job; may be empty
+  std::filesystem::path beat{};
+  Rhythm rhythm{};
 };
 
-/// Reads the file until it has been silent for so many looks. One that cannot be read is not silent: nothing is known
-/// then. False: stopped before, or it could not be read for half an hour.
-[[nodiscard]] bool wait_for_silence(const std::filesystem::path& beat, const WatchRhythm& rhythm,
-                                    const std::stop_token& stop);
+/// Blocks until the coordinator is silent, and queues the job again in its place. Slurm may refuse, for its controller
+/// is away, or the site forbids it and there is no script: then that is tried again after each further silence, and in
+/// the end the job is cancelled, or it would keep its nodes until its time is over. Whether the job goes on. A file
+/// that is gone for good says that the coordinator has ended, and this was forgotten: nothing is done. `say` hears
+/// sentences.
+[[nodiscard]] bool watch_over(const WatchedJob& job, const std::function<void(const std::string&)>& say);
 
 /// While it lives, it beats, and a step on another node watches: `PROGRAM execute --watch FILE`. Where that step ends,
 /// because its node is lost, the next node watches. A job of one node, and one that cannot be queued again, has none.
@@ -38,7 +49,7 @@ class CoordinatorWatch {
     Allocation allocation{};
     std::vector<std::string> program{};  ///< nocturne --data FOLDER
     std::filesystem::path folder{};      ///< in the data folder; made anew, and removed at the end
-    WatchRhythm rhythm{};
+    Rhythm rhythm{};
   };
   explicit CoordinatorWatch(Options options);
   CoordinatorWatch(const CoordinatorWatch&) = delete;
