@@ -154,7 +154,7 @@ std::expected<std::vector<space::Configuration>, std::string> sides_in(const tun
 }
 
 struct Missing {
-  std::string id;
+  report::PublishedResult published;
   std::vector<space::Configuration> sides;  ///< one: its whole epochs
 };
 
@@ -171,18 +171,18 @@ std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<Pub
   for (PublishedResultRow& row : rows) {
     if (row.elsewhere || is_settled(row)) continue;
     auto sides = sides_in(spec, row.published, known);
-    if (sides) missing.push_back({.id = row.published.id, .sides = std::move(*sides)});
+    if (sides) missing.push_back({.published = row.published, .sides = std::move(*sides)});
     if (!sides) row.reason = sides.error();
   }
   return missing;
 }
 
-void measure_published_result(tuner::Session session, const Missing& published, int pairs,
+void measure_published_result(tuner::Session session, const Missing& missing, int pairs,
                               std::chrono::steady_clock::time_point end) {
-  if (published.sides.size() == 1)
-    (void)tuner::train_whole_epochs(session, published.sides.front(), {.end = end});
+  if (missing.sides.size() == 1)
+    (void)tuner::train_whole_epochs(session, missing.sides.front(), {.end = end});
   else
-    (void)tuner::SideBySide(session).run(published.sides, {.policy = {.pairs = pairs}, .end = end});
+    (void)tuner::SideBySide(session).run(missing.sides, {.policy = {.pairs = pairs}, .end = end});
 }
 
 ExitCode measure_and_report(const ReportOptions& options, Context& context) {
@@ -204,7 +204,10 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   const auto executor = measuring.make_executor(*source.spec);
   const auto end = measuring.clock().steady() + time;
   for (std::size_t i = 0; i < missing.size() && !measuring.interrupted(); ++i) {
-    if (!context.json) *context.err << fmt::format("published result {}\n", missing[i].id);
+    const report::PublishedResult& published = missing[i].published;
+    // One training of whole epochs answers all that is asked of them.
+    if (is_settled(row_of(&store, published, machine, options.source.campaign))) continue;
+    if (!context.json) *context.err << fmt::format("published result {}\n", published.id);
     // What one published result does not need is there for the next ones.
     const auto now = measuring.clock().steady();
     const auto share = (end - now) / static_cast<std::int64_t>(missing.size() - i);
