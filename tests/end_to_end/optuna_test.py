@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tuner" / "
 try:
     import optuna
 except ImportError:
-    print("Optuna is not installed")
+    print("skipped: Optuna is not installed")
     sys.exit(77)
 import nocturne
 

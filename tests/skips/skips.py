@@ -18,8 +18,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 UNKNOWN = "its output does not say why"
-IN_PART = re.compile(r"^SKIPPED:|^(?:OK|FAILED) \(.*\bskipped=[0-9]+", re.MULTILINE)
-REASONS = [re.compile(r"^SKIPPED:\s*(?:explicitly with message:\s*)?(\S.*)$", re.MULTILINE),  # Catch2
+IN_PART = re.compile(r"^(?:\S+:[0-9]+: )?SKIPPED:|^(?:OK|FAILED) \(.*\bskipped=[0-9]+", re.MULTILINE)
+REASONS = [re.compile(r"^(?:\S+:[0-9]+: )?SKIPPED:\s*(?:explicitly with message:\s*)?(\S.*)$", re.MULTILINE),  # Catch2
            re.compile(r"\.\.\. skipped '(.*)'$", re.MULTILINE),                               # unittest, verbose
            re.compile(r"^skipped: (.+)$|^((?:no|this Python) .+)$", re.MULTILINE)]            # a program's own sentence
 

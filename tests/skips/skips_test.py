@@ -22,7 +22,7 @@ TESTS = {
         "    def test_a(self): pass\n"
         "    def test_b(self): self.skipTest('there is no GPU')\n"
         "unittest.main(argv=['t'], verbosity=2)",
-    "room: skips a section": "print('tests/x.cpp:7: ...\\nSKIPPED:\\nexplicitly with message:\\n  no runtime')",
+    "room: skips a section": "print('...\\ntests/x.cpp:7: SKIPPED:\\nexplicitly with message:\\n  no runtime')",
 }
 
 
