@@ -32,6 +32,11 @@ const NoiseRecord& native_worker_record() {
   return kRead;
 }
 
+const NoiseRecord& later_native_worker_record() {
+  static const NoiseRecord kRead = read_record("equal_configurations_later.json");
+  return kRead;
+}
+
 const NoiseRecord& scripts_record() {
   static const NoiseRecord kRead = read_record("equal_scripts.json");
   return kRead;

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What equal configurations measure, drawn again: their spread between processes and that of pairs. Three sources: a
-/// formula, and two records of a real machine, whose tails are heavier and which drift: 320 pairs of the native worker
-/// (equal_configurations.json), and the trials and pairs of campaigns over a script of PyTorch, made when the way of a
-/// campaign was fixed (equal_scripts.json).
+/// What equal configurations measure, drawn again: their spread between processes and that of pairs. Four sources: a
+/// formula, and three records of real machines, whose tails are heavier and which drift: 320 pairs of the native worker
+/// (equal_configurations.json), and, made when the way of a campaign was fixed, as many on another machine
+/// (equal_configurations_later.json) and the trials and pairs of campaigns over a script of PyTorch (equal_scripts.json).
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +52,7 @@ struct NoiseRecord {
 };
 /// Throw std::runtime_error where they cannot be read.
 [[nodiscard]] const NoiseRecord& native_worker_record();
+[[nodiscard]] const NoiseRecord& later_native_worker_record();
 [[nodiscard]] const NoiseRecord& scripts_record();
 
 /// Stretches of what was measured, each from a random place on, in their order: what drifted there drifts here. Which
