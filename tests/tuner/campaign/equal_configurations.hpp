@@ -3,7 +3,8 @@
 /// What equal configurations measure, drawn again: their spread between processes and that of pairs. Four sources: a
 /// formula, and three records of real machines, whose tails are heavier and which drift: 320 pairs of the native worker
 /// (equal_configurations.json), and, made when the way of a campaign was fixed, as many on another machine
-/// (equal_configurations_later.json) and the trials and pairs of campaigns over a script of PyTorch (equal_scripts.json).
+/// (equal_configurations_later.json) and the trials and pairs of campaigns over a script of PyTorch
+/// (equal_scripts.json).
 
 #include <cstddef>
 #include <cstdint>

@@ -144,7 +144,8 @@ int survey(int campaigns, std::uint64_t first_seed) {
   std::cout << "| way | planted | chosen | found FASTER | FASTER, and is not | processes | interval holds the truth | "
                "reported / true |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   bool kept = survey_campaigns(recorded<native_worker_record>, "native worker", 0, campaigns, first_seed);
-  kept &= survey_campaigns(recorded<later_native_worker_record>, "native worker, later", kFoundLess, campaigns, first_seed);
+  kept &=
+      survey_campaigns(recorded<later_native_worker_record>, "native worker, later", kFoundLess, campaigns, first_seed);
   // Pairs scatter three times as far there: nothing is promised but that what is said is true.
   kept &= survey_campaigns(recorded<scripts_record>, "scripts", 1, campaigns, first_seed);
   const MakeNoise formula = [](std::uint64_t seed) -> std::unique_ptr<EqualConfigurations> {
