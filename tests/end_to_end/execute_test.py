@@ -10,9 +10,9 @@ from workspace import Workspace, campaign, wait_until, workers_alive, working_in
 CONFIGURATION = {"batch": 128, "precision": "f32", "width": 10}
 
 
-def order(document, **task):
-    return json.dumps({"schema": "order", "version": 1, "document": document, "process_sd": 0.05, "cpus": [],
-                       "runs_folder": "", **task})
+def order(document, prepare_within_ns=None, **task):
+    return json.dumps({"schema": "order", "version": 2, "document": document, "process_sd": 0.05, "cpus": [],
+                       "runs_folder": "", "prepare_within_ns": prepare_within_ns, **task})
 
 
 def trial(document, **configuration):

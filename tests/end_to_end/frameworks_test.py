@@ -3,6 +3,7 @@
 The recipes need nothing but pip, which an environment begins with, so nothing is downloaded; the worker is a small program in Python.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -22,6 +23,7 @@ folder = pathlib.Path(os.environ["FAKE_FOLDER"])
 (folder / "waiting").write_text("")
 while not (folder / "go").exists(): time.sleep(0.01)
 """
+CUT = r"the installation of patient-1 was cut \('[^']*env install patient-1' completes it\); the same command goes on"
 
 
 class Tree:
@@ -61,6 +63,16 @@ class Tree:
         recipe = {"recipe": name, "title": "A framework", "kind": "python", "worker": "fake_python_worker.py",
                   "packages": [["pip"]], "licence": "MIT", "download_mb": 1, "disk_mb": 30, **more}
         (self.recipes / f"{name}.json").write_text(json.dumps(recipe))
+
+    def waiting(self):
+        """Processes of installations that wait."""
+        script = str(self.fix_ups / "waits.py").encode()
+        found = []
+        for each in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if script in each.read_bytes():
+                    found.append(each.parent.name)
+        return found
 
 
 def campaign(values, **more):
@@ -162,25 +174,77 @@ class Frameworks(unittest.TestCase):
             waiting = workspace.folder / "waiting"
             killed = workspace.start("tune", file, env=tree.variables)
             self.assertTrue(wait_until(waiting.exists))
+            self.assertTrue(tree.waiting())
             killed.kill()
             killed.communicate()
             listed = json.loads(workspace.run("env", "list", "--json", check=0, env=tree.variables).stdout)["environments"]
             self.assertEqual([(row["name"], row["state"]) for row in listed], [("patient-1", "available")])
 
-            waiting.unlink()
-            interrupted = workspace.start("tune", file, env=tree.variables)
-            self.assertTrue(wait_until(waiting.exists))
-            interrupted.send_signal(signal.SIGINT)
-            while "Ctrl-C again" not in (interrupted.stderr.readline() or "Ctrl-C again"):
-                pass  # two signals at once would be one
-            interrupted.send_signal(signal.SIGINT)
-            interrupted.communicate(timeout=PATIENCE)
-            self.assertEqual(interrupted.returncode, 130)
-            self.assertEqual(workspace.finished_trials(), [])  # killed is not failed
+            for heard, code in (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 130):
+                with self.subTest(heard.name):
+                    waiting.unlink()
+                    interrupted = workspace.start("tune", file, env=tree.variables)
+                    self.assertTrue(wait_until(waiting.exists))
+                    interrupted.send_signal(heard)
+                    _, err = interrupted.communicate(timeout=PATIENCE)
+                    self.assertEqual(interrupted.returncode, code, err)
+                    self.assertRegex(err, CUT)
+                    self.assert_nothing_of_it_is_left(workspace, tree)
 
             (workspace.folder / "go").write_text("")
             workspace.run("tune", file, env=tree.variables)
             self.assertEqual({outcome for _, _, outcome in workspace.finished_trials()}, {"ok"})
+
+    def assert_nothing_of_it_is_left(self, workspace, tree):
+        self.assertEqual(workspace.finished_trials(), [])  # cut is not failed
+        self.assertEqual(tree.waiting(), [])
+        listed = json.loads(workspace.run("env", "list", "--json", check=0, env=tree.variables).stdout)["environments"]
+        self.assertEqual([(row["name"], row["state"]) for row in listed], [("patient-1", "available")])
+
+    def test_an_installation_is_cut_where_the_time_is_over_and_the_same_command_goes_on(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("patient-1", fix_ups=["waits"])
+            words = ["tune", workspace.write(campaign(["patient-1"])), "--wall", "1s"]
+            done = workspace.run(*words, check=1, env=tree.variables)
+            self.assertRegex(done.stderr, CUT)
+            self.assertIn("the campaign's time was over: what was being installed or built was cut, and the same command",
+                          done.stderr)
+            self.assertRegex(done.stdout, r"Go on +\S*nocturne[^|]*tune")
+            self.assertIn("the campaign's time was over", workspace.json("status")["because"])
+            self.assert_nothing_of_it_is_left(workspace, tree)
+
+            (workspace.folder / "go").write_text("")
+            workspace.run("env", "install", "patient-1", check=0, env=tree.variables)
+            workspace.run(*words, check=0, env=tree.variables)  # what is there is found, however late it is
+            self.assertEqual({outcome for _, _, outcome in workspace.finished_trials()}, {"ok"})
+
+    def test_an_order_whose_time_to_prepare_is_over_says_so(self):
+        with Workspace() as workspace:
+            tree = Tree(workspace)
+            tree.add("patient-1", fix_ups=["waits"])
+            configuration = {"framework": "patient-1", "batch": 128}
+            side = {"configuration": configuration, "slice_steps": 2}
+            run = {"purpose": "gate", "steps": 2, "epochs": 0, "accuracy": False, "seed": 1, "deadline_ns": None, "curve": None,
+                   "gate": None, "initial": "", "learning": "none"}
+            tasks = {
+                "prepare": {"stack": {"framework": "patient-1"}, "ladder": [configuration], "batch": "batch", "steps": 0},
+                "trial": {"number": 3, "configuration": configuration, "purpose": "search", "incumbent": None, "expected": None},
+                "pair": {"index": 0, "baseline": side, "candidate": side, "slices": 2, "method": "slices", "seed": 1},
+                "gate": {"configuration": configuration, "reference": False, "run": run, "against": None}}
+            for name, task in tasks.items():
+                with self.subTest(name):
+                    order = {"schema": "order", "version": 2, "document": campaign(["patient-1"]), "process_sd": 0.05,
+                             "cpus": [], "runs_folder": "", "prepare_within_ns": 200_000_000, name: task}
+                    done = subprocess.run(workspace.command("execute"), input=json.dumps(order), capture_output=True, text=True,
+                                          timeout=PATIENCE, env=tree.variables)
+                    self.assertEqual(done.returncode, 5, done.stderr)
+                    workspace.check_document(done.stdout)
+                    answer = json.loads(done.stdout)[name]
+                    self.assertEqual(answer["end"], "out_of_time")
+                    told = answer.get("record", answer.get("trial", {})).get("reason", CUT)
+                    self.assertIn("the installation of patient-1 was cut", told)
+                    self.assertEqual(tree.waiting(), [])
 
     def test_apply_makes_what_is_missing_and_a_bundle_brings_it_elsewhere(self):
         with Workspace() as workspace:

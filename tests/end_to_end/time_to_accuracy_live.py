@@ -68,8 +68,8 @@ class Bench:
 
     def train(self, configuration, seed):
         """Seconds until the target, evaluations not counted; None: it is not reached."""
-        order = {"schema": "order", "version": 1, "document": self.document, "process_sd": 0.05, "cpus": [],
-                 "runs_folder": "",
+        order = {"schema": "order", "version": 2, "document": self.document, "process_sd": 0.05, "cpus": [],
+                 "runs_folder": "", "prepare_within_ns": None,
                  "gate": {"configuration": configuration, "reference": False, "against": None,
                           "run": {"purpose": "verify", "steps": 0, "epochs": self.most_epochs, "accuracy": False, "seed": seed,
                                   "deadline_ns": 1200 * 10**9, "gate": None, "initial": "", "learning": "none",

@@ -73,9 +73,30 @@ std::optional<SessionResult> Campaign::verify_changes() {
     log_.say(set_aside_ ? db::Level::Warning : db::Level::Info, recheck.sentence);
     return std::nullopt;
   }
-  return SessionResult{.ending = Ending::Interrupted,
-                       .because = recheck.sentence,
-                       .campaign = session_.store.load_campaign(session_.spec.name).id};
+  SessionResult result{.campaign = session_.store.load_campaign(session_.spec.name).id};
+  was_cut_short(result, " while the default was measured again");
+  if (result.ending == Ending::Interrupted) result.because = recheck.sentence;
+  return result;
+}
+
+SearchEnd Campaign::cut_short(std::string_view when) const {
+  if (session_.interruption.requested() || !session_.interruption.out_of_time())
+    return {Ending::Interrupted, fmt::format("interrupted{}", when)};
+  return {Ending::OutOfTime,
+          fmt::format("the campaign's time was over{}: what was being installed or built was cut, and the same command "
+                      "goes on",
+                      when)};
+}
+
+void Campaign::was_cut_short(SessionResult& result, std::string_view when) const {
+  SearchEnd end = cut_short(when);
+  result.ending = end.ending;
+  result.because = std::move(end.because);
+}
+
+void Campaign::prepare_within(std::optional<std::chrono::nanoseconds> time) {
+  using std::chrono::steady_clock;  // of processes, whatever the campaign's clock is
+  session_.interruption.prepare_until(time ? std::optional(steady_clock::now() + *time) : std::nullopt);
 }
 
 void Campaign::open(const measure::SweepReport& swept) {
@@ -130,11 +151,11 @@ SessionResult Campaign::preflight() {
   const bool only = session_.preflight == PreflightMode::Only;
   SessionResult result{.campaign = session_.campaign};
   if (!only && (session_.preflight == PreflightMode::No || state_.next_number() > 0)) return result;
+  if (!only) prepare_within(state_.preparation_time());  // else it is for as long as it takes
   const auto report = Preflight(session_).run({.again = only, .limit = session_.preflight_limit});
   result.preflight = report;
   if (report.interrupted) {
-    result.ending = Ending::Interrupted;
-    result.because = "interrupted in the preflight";
+    was_cut_short(result, " in the preflight");
     return result;
   }
   failed_stacks_ = read_preflight(session_, costs_.get());
@@ -185,6 +206,7 @@ std::optional<SearchEnd> Campaign::fill_slots() {
       if (nothing && scheduler_.in_flight() > 0) return std::nullopt;  // what is told next may change that
       if (nothing) return SearchEnd{Ending::Complete, *std::move(nothing)};
     }
+    prepare_within(state_.preparation_time());
     submit_next();
   }
   return std::nullopt;
@@ -212,13 +234,14 @@ SearchEnd Campaign::search() {
     if (!end) end = fill_slots();
     if (scheduler_.in_flight() == 0) return *std::move(end);
     const auto how = settle_next();
-    if (how == TrialAnswer::End::Interrupted && !end) end = SearchEnd{Ending::Interrupted, "interrupted"};
+    if ((how == TrialAnswer::End::Interrupted || how == TrialAnswer::End::OutOfTime) && !end) end = cut_short("");
   }
 }
 
 TrialAnswer::End Campaign::settle_next() {
   const auto ended = scheduler_.next();
   const TrialAnswer& answer = ended.answer;
+  if (answer.end == TrialAnswer::End::OutOfTime) session_.interruption.cut_preparation();  // wherever it was
   if (answer.end != TrialAnswer::End::Finished) return answer.end;
   if (answer.number == 0 && answer.trial.estimate && !answer.node.empty()) {
     nodes_.learn(answer.node, *answer.trial.estimate);
@@ -269,7 +292,7 @@ std::optional<db::StoredTrial> Campaign::measure_now(const char* source, const s
   while (!state_.knows(configuration)) {
     if (!scheduler_.queue_is_empty() && scheduler_.has_free_slot()) submit_next();
     const auto how = settle_next();
-    if (how == TrialAnswer::End::Interrupted) return std::nullopt;
+    if (how == TrialAnswer::End::Interrupted || how == TrialAnswer::End::OutOfTime) return std::nullopt;
   }
   auto trials = session_.store.list_trials(
       {.campaign = session_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});
@@ -292,7 +315,9 @@ void Campaign::search_and_verify(SessionResult& result) {
     result.ending = end.ending;
     result.because = std::move(end.because);
     announce_end(result);
-    if (result.ending != Ending::Complete) return;
+    // Where something was cut, time may be kept for the finals.
+    const bool is_cut = result.ending == Ending::OutOfTime && state_.knows_default();
+    if (result.ending != Ending::Complete && !is_cut) return;
     // The same best would only be measured against the default again, and for another there is no time either.
     if (verified && (state_.is_without_verdict() || fastest_trial(session_) == *verified)) continue;
     verify_best(result);
@@ -308,8 +333,7 @@ void Campaign::draw_curves(SessionResult& result) {
   curves_.emplace(session_, measure, whole_time(session_.spec.budget, state_.pace()));
   recompose();  // by the curves of earlier sessions
   if (measure(session_.spec.space.default_configuration(), "") && curves_->run()) return recompose();
-  result.ending = Ending::Interrupted;
-  result.because = "interrupted while learning curves were drawn";
+  was_cut_short(result, " while learning curves were drawn");
 }
 
 void Campaign::recompose() {
@@ -348,10 +372,15 @@ bool Campaign::train_best(const std::optional<TimeFrame>& time) {
 
 void Campaign::verify_best(SessionResult& result) {
   const auto time = time_frame(session_.spec.budget, state_.pace(), session_.clock.steady());
-  if (curves_) {
-    if (train_best(time) || !session_.interruption.requested()) return;
-    return was_interrupted_in_finals(result);
-  }
+  prepare_within(time ? std::optional(time->end - session_.clock.steady()) : std::nullopt);
+  const bool complete = curves_ ? train_best(time) : race_best(time);
+  const bool is_cut = session_.interruption.requested() || session_.interruption.out_of_time();
+  if (complete || !is_cut) return;
+  was_cut_short(result, " while the best was measured again");
+  log_.log(db::Level::Warning, result.because);
+}
+
+bool Campaign::race_best(const std::optional<TimeFrame>& time) {
   Finals finals(
       session_, time,
       [this](const auto& configuration, const std::string& reason) {
@@ -362,13 +391,7 @@ void Campaign::verify_best(SessionResult& result) {
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
   learn_nodes();  // a node that had no trial measures the default before its first pair
   if (finals.no_verdict()) state_.has_no_verdict();
-  if (!complete && session_.interruption.requested()) was_interrupted_in_finals(result);
-}
-
-void Campaign::was_interrupted_in_finals(SessionResult& result) {
-  result.ending = Ending::Interrupted;
-  result.because = "interrupted while the best was measured again";
-  log_.log(db::Level::Warning, result.because);
+  return complete;
 }
 
 SessionResult Campaign::run(const measure::SweepReport& swept) {
@@ -381,6 +404,7 @@ SessionResult Campaign::run(const measure::SweepReport& swept) {
   }
   const auto known = session_.store.find_campaign(session_.spec.name);
   const bool was_finished = known && known->finished_unix_ns.has_value();
+  if (!preflight_only) prepare_within(state_.preparation_time());
   auto verified = verify_changes();
   if (verified) return *std::move(verified);
   open(swept);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/store.hpp"
@@ -32,6 +33,7 @@ enum class Ending {
   Complete,        ///< budget used or nothing left to propose; best and default measured again
   AlreadyDone,     ///< an earlier session had completed this very campaign: nothing was done
   Interrupted,     ///< by the user or the system; the next session goes on
+  OutOfTime,       ///< the time was over while something was installed or built: that was cut; the next one goes on
   PreflightOnly,   ///< only the preflight was wanted
   MachineChanged,  ///< a field of the fingerprint that must match changed meanwhile: open again, as a new generation
 };
@@ -102,13 +104,20 @@ class Campaign {
   void search_and_verify(SessionResult& result);
   /// Says and logs that the search ended.
   void announce_end(const SessionResult& result);
-  /// Measures the best again. Interrupted: says so in the result.
+  /// Measures the best again. Cut short: says so in the result.
   void verify_best(SessionResult& result);
-  void was_interrupted_in_finals(SessionResult& result);
+  /// How it ends where an order or a part of it was cut short, `when` (" in the preflight"): by an interruption, or as
+  /// the time was over while something was installed or built.
+  [[nodiscard]] SearchEnd cut_short(std::string_view when) const;
+  /// Likewise of the session.
+  void was_cut_short(SessionResult& result, std::string_view when) const;
+  /// What is installed or built from now on is cut after this time; empty: it is not.
+  void prepare_within(std::optional<std::chrono::nanoseconds> time);
   /// Runs finals, which do only what is missing, again after each suspension. Whether they are complete.
   template <typename AnyFinals>
   [[nodiscard]] bool run_past_suspensions(AnyFinals& finals);
-  /// Likewise in trainings to the target. Whether it is complete.
+  /// In pairs, and in trainings to the target. Whether it is complete.
+  [[nodiscard]] bool race_best(const std::optional<TimeFrame>& time);
   [[nodiscard]] bool train_best(const std::optional<TimeFrame>& time);
 
   Session& session_;

@@ -100,6 +100,12 @@ std::optional<nanoseconds> time_left(const Budget& budget, const PaceState& stat
   return left;
 }
 
+std::optional<nanoseconds> search_time_left(const Budget& budget, const PaceState& state) {
+  const SearchTime left = search_time(budget, state);
+  if (!left.of_wall || !left.until) return left.of_wall ? left.of_wall : left.until;
+  return std::min(*left.of_wall, *left.until);
+}
+
 std::optional<nanoseconds> whole_time(const Budget& budget, const PaceState& state) {
   const auto left = time_left(budget, state);
   return left ? std::optional(state.spent + *left) : std::nullopt;

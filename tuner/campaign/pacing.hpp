@@ -73,6 +73,9 @@ inline constexpr int kFewestMoreTrials = 3;
 /// Time left for the search and what comes after it together; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(const Budget& budget, const PaceState& state);
 
+/// Time left for the search alone; empty: not bounded by time.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> search_time_left(const Budget& budget, const PaceState& state);
+
 /// The budget of time, all sessions; empty: not bounded by time.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> whole_time(const Budget& budget, const PaceState& state);
 

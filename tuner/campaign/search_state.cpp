@@ -148,6 +148,11 @@ Progress SearchState::progress() const {
   return progress;
 }
 
+std::optional<std::chrono::nanoseconds> SearchState::preparation_time() const {
+  const bool is_to_verify = best_ && best_->number != 0;
+  return is_to_verify ? search_time_left(spec_.budget, pace()) : time_left(spec_.budget, pace());
+}
+
 bool SearchState::goes_on_after_finals() {
   verified_ = true;
   return !dead_end_.reached() && is_time_for_more(spec_.budget, pace());

@@ -88,6 +88,9 @@ class SearchState {
   [[nodiscard]] std::optional<std::int64_t> trials_in_budget() const {
     return tuner::trials_in_budget(spec_.budget, pace());
   }
+  /// How long an installation or a build that begins now may take: until the time that is kept for the finals where
+  /// they have something to verify, else until the end. Empty: the budget has no end.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> preparation_time() const;
   /// What was found so far is measured again. Whether there is time to go on with the search.
   [[nodiscard]] bool goes_on_after_finals();
 

@@ -155,12 +155,12 @@ std::optional<bool> try_stack(const PreparationOrder& order, const space::Config
   db::PreflightRecord& record = answer.record;
   record.configuration = configuration;
   const auto began = std::chrono::steady_clock::now();
-  const auto prepared = unless_full(place.executor.prepare(configuration, place.interruption.token()));
+  const auto prepared = place.prepare_in_slot(configuration);
   record.prepare += std::chrono::steady_clock::now() - began;
   if (!prepared) {
+    record.reason = prepared.error().reason;
     if (prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
     record.outcome = prepared.error().outcome;
-    record.reason = prepared.error().reason;
     record.log_tail = prepared.error().log_tail;
     return false;
   }
@@ -190,11 +190,12 @@ void compare(const GateOrder& order, GateAnswer& answer) {
     answer.why_none = compared.error();
 }
 
-/// Empty: the session ends. Throws where a disk is too full.
-std::optional<std::expected<PreparedWorker, PreparationFailure>> prepared_for(const space::Configuration& configuration,
-                                                                              bool reference, const Workplace& place) {
+/// The error is how the order ends: the session ends, or its time. Throws where a disk is too full.
+std::expected<std::expected<PreparedWorker, PreparationFailure>, OrderEnd> prepared_for(
+    const space::Configuration& configuration, bool reference, const Workplace& place) {
   auto prepared = reference ? place.prepare_reference(configuration) : place.prepare(configuration);
-  if (!prepared && prepared.error().outcome == space::Outcome::Killed) return std::nullopt;
+  if (!prepared && prepared.error().outcome == space::Outcome::Killed)
+    return std::unexpected(cut_short(place, place.interruption.suspensions()));
   return prepared;
 }
 
@@ -212,15 +213,14 @@ space::Run never_begun(const PreparationFailure& failure) {
 }
 
 TaskAnswer prepare_and_carry_out(const PairOrder& order, const Workplace& place) {
-  PairAnswer answer{.end = OrderEnd::Interrupted};
+  PairAnswer answer;
   const auto baseline = prepared_for(order.baseline.configuration, false, place);
-  if (!baseline) return answer;
+  if (!baseline) return PairAnswer{.end = baseline.error()};
   const auto candidate = prepared_for(order.candidate.configuration, false, place);
-  if (!candidate) return answer;
+  if (!candidate) return PairAnswer{.end = candidate.error()};
   if (*baseline && *candidate) {
     answer = carry_out(order, PreparedPair{.baseline = **baseline, .candidate = **candidate}, place);
   } else {
-    answer.end = OrderEnd::Finished;
     answer.pair.index = order.index;
     if (!*baseline) answer.pair.baseline.run = never_begun(baseline->error());
     if (!*candidate) answer.pair.candidate.run = never_begun(candidate->error());
@@ -231,11 +231,10 @@ TaskAnswer prepare_and_carry_out(const PairOrder& order, const Workplace& place)
 }
 
 TaskAnswer prepare_and_carry_out(const GateOrder& order, const Workplace& place) {
-  GateAnswer answer{.end = OrderEnd::Interrupted};
+  GateAnswer answer;
   const auto prepared = prepared_for(order.configuration, order.reference, place);
-  if (!prepared) return answer;
+  if (!prepared) return GateAnswer{.end = prepared.error()};
   if (!*prepared) {
-    answer.end = OrderEnd::Finished;
     answer.run.run = never_begun(prepared->error());
     return answer;
   }
@@ -288,20 +287,26 @@ TrialAnswer begin_answer(std::int64_t number, const space::Configuration& config
 }
 
 OrderEnd cut_short(const Workplace& place, std::int64_t suspensions) {
-  return place.interruption.again_after_suspension(suspensions) ? OrderEnd::Suspended : OrderEnd::Interrupted;
+  if (place.interruption.again_after_suspension(suspensions)) return OrderEnd::Suspended;
+  const bool by_time = place.interruption.out_of_time() && !place.interruption.requested();
+  return by_time ? OrderEnd::OutOfTime : OrderEnd::Interrupted;
 }
 
 TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeeper& keeper,
                       const TrialReference* reference) {
   const auto suspensions = place.interruption.suspensions();
-  const auto interrupted = [&] { return TrialAnswer{.number = order.number, .end = cut_short(place, suspensions)}; };
+  const auto interrupted = [&](const std::string& what) {
+    TrialAnswer answer{.number = order.number, .end = cut_short(place, suspensions)};
+    answer.trial.reason = what;
+    return answer;
+  };
   const auto slot = place.take_slot();
-  if (!slot) return interrupted();
+  if (!slot) return interrupted({});
 
   place.observer.preparing(order.number, order.configuration);
-  const auto prepared = unless_full(place.executor.prepare(order.configuration, place.interruption.token()));
+  const auto prepared = place.prepare_in_slot(order.configuration);
   if (!prepared) {
-    if (prepared.error().outcome == space::Outcome::Killed) return interrupted();
+    if (prepared.error().outcome == space::Outcome::Killed) return interrupted(prepared.error().reason);
     auto answer = begin_answer(order.number, order.configuration, "unprepared " + prepared.error().reason, place);
     answer.trial.outcome = prepared.error().outcome;
     answer.trial.reason = prepared.error().reason;
@@ -310,8 +315,8 @@ TrialAnswer carry_out(const TrialOrder& order, const Workplace& place, TrialKeep
   }
   Turns turns{.reference = reference};
   if (reference != nullptr) {
-    auto other = unless_full(place.executor.prepare(reference->configuration, place.interruption.token()));
-    if (!other && other.error().outcome == space::Outcome::Killed) return interrupted();
+    auto other = place.prepare_in_slot(reference->configuration);
+    if (!other && other.error().outcome == space::Outcome::Killed) return interrupted(other.error().reason);
     if (other) turns.prepared = std::move(*other);
   }
   // Compared with what else ran, it measures another thing.

@@ -117,6 +117,7 @@ std::expected<measure::ContainerImage, PreparationFailure> Containment::obtain(c
   }
   measure::ImageFailure& failure = image.error();
   const auto outcome = failure.unsupported ? space::Outcome::Unsupported : space::Outcome::BuildFailed;
+  if (failure.interrupted) failure.reason = fmt::format("the making of the image {} was cut", name);
   return remember({failure.interrupted ? space::Outcome::Killed : outcome, std::move(failure.reason),
                    std::move(failure.log_tail), failure.no_room, failure.unreachable});
 }

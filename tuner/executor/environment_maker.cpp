@@ -68,13 +68,13 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::instal
     environment->installed_now = false;
     return *std::move(environment);
   }
-  std::string reason;
-  measure::EnvironmentStore* store = frameworks_.store(reason);
-  if (store == nullptr) return failure(space::Outcome::BuildFailed, reason);
+  std::string refused;
+  measure::EnvironmentStore* store = frameworks_.store(refused);
+  if (store == nullptr) return failure(space::Outcome::BuildFailed, refused);
   if (const std::string obstacle = frameworks_.obstacle(recipe.name); !obstacle.empty())
-    reason = fmt::format("{}: {}", recipe.name, obstacle);
-  if (reason.empty()) reason = beyond_limits(recipe);
-  if (!reason.empty()) return failure(space::Outcome::Unsupported, reason);
+    refused = fmt::format("{}: {}", recipe.name, obstacle);
+  if (refused.empty()) refused = beyond_limits(recipe);
+  if (!refused.empty()) return failure(space::Outcome::Unsupported, refused);
   measure::InstallOptions install = frameworks_.install_options();
   install.progress = options_.progress;
   auto made = store->obtain(recipe, frameworks_.pythons(), install, stop);
@@ -83,7 +83,11 @@ std::expected<measure::Environment, PreparationFailure> EnvironmentMaker::instal
     const auto outcome = error.interrupted   ? space::Outcome::Killed
                          : error.unavailable ? space::Outcome::Unsupported
                                              : space::Outcome::BuildFailed;
-    return std::unexpected(PreparationFailure{outcome, error.reason, error.log_tail, error.no_room, error.unreachable});
+    const std::string reason = error.interrupted
+                                   ? fmt::format("the installation of {} was cut ('{}' completes it)", recipe.name,
+                                                 command_text({"env", "install", recipe.name}))
+                                   : error.reason;
+    return std::unexpected(PreparationFailure{outcome, reason, error.log_tail, error.no_room, error.unreachable});
   }
   if (made->installed_now) options_.downloaded_bytes += recipe.download_bytes;
   return *std::move(made);

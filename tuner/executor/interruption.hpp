@@ -1,18 +1,24 @@
 #pragma once
 
-/// How the user or the system ends a campaign early, first politely, then at once; and how it is stopped for a while.
+/// How the user or the system ends a campaign early, first politely, then at once; how it is stopped for a while; and
+/// how what a run needs is cut where its time is over.
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <stop_token>
+#include <thread>
 
 namespace nocturne::tuner {
 
 /// finish(): the run in flight is completed and counts. abandon(): it is killed, and run again by the next session.
 /// suspend(): it is killed and nothing is begun until resume(); then it is run again.
+///
+/// Whatever of these comes first cuts an installation or a build: unlike a run it may take an hour, and what it has
+/// downloaded is kept. So does the end of prepare_until().
 ///
 /// Thread-safe: the campaign asks in one thread, another one that hears signals calls the rest. Not for signal
 /// handlers.
@@ -36,6 +42,18 @@ class Interruption {
     Interruption* interruption_;
   };
 
+  /// An installation or a build, while this lives: from now on the time is kept that prepare_until() set.
+  class Preparation {
+   public:
+    explicit Preparation(Interruption& interruption);
+    /// Ends it.
+    [[nodiscard]] std::stop_token token() const { return stop_; }
+
+   private:
+    std::stop_token stop_;
+    std::jthread timer_;  ///< none where there is no such time
+  };
+
   void finish();
   void abandon();
   [[nodiscard]] bool requested() const noexcept { return finish_.load(); }
@@ -48,14 +66,27 @@ class Interruption {
   /// REQUIRES: the calling thread has nothing in flight already, or a suspension would wait for itself.
   [[nodiscard]] Flight begin();
 
-  /// Begins `attempt` with a token, again and again until a suspension is not what ended it. Its result is true when it
-  /// succeeded.
+  /// What is there already has to be found, however late it is: looking for it takes no longer.
+  static constexpr std::chrono::seconds kLookingTime{5};
+  /// Installations and builds are cut at this moment, or `least` after they began, whatever is later; empty: at none.
+  void prepare_until(std::optional<std::chrono::steady_clock::time_point> end,
+                     std::chrono::nanoseconds least = kLookingTime);
+  /// How long one that begins now may take; empty: as long as it wants.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> preparation_time() const;
+  /// Their time is over: cuts what is in hand, here and, by who asks out_of_time(), elsewhere.
+  void cut_preparation();
+  /// Whether one was cut for that since prepare_until() was called last.
+  [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.load(); }
+
+  /// Begins `attempt`, an installation or a build, with a token, again and again until a suspension is not what ended
+  /// it. Its result is true when it succeeded.
   template <typename Attempt>
-  auto past_suspensions(Attempt attempt) {
+  auto prepare_past_suspensions(Attempt attempt) {
     for (;;) {
       const auto before = suspensions();
       const auto flight = begin();
-      auto result = attempt(token());
+      const Preparation preparation(*this);
+      auto result = attempt(preparation.token());
       if (result || !again_after_suspension(before)) return result;
     }
   }
@@ -75,11 +106,13 @@ class Interruption {
  private:
   void land() noexcept;
 
-  std::atomic<bool> finish_{false};
+  std::atomic<bool> finish_{false}, out_of_time_{false};
   std::atomic<std::int64_t> suspensions_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::stop_source flight_, waits_;
+  std::stop_source flight_, waits_, preparation_;
+  std::optional<std::chrono::steady_clock::time_point> prepare_until_;
+  std::chrono::nanoseconds least_preparation_ = kLookingTime;
   bool abandoned_ = false;
   bool suspended_ = false;
   int flights_ = 0;

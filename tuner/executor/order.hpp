@@ -7,6 +7,7 @@
 /// carry_out.hpp does the work, wherever the order came from.
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -81,6 +82,7 @@ enum class OrderEnd {
   Suspended,    ///< cut short by a suspension of the session, or never begun: to be run again, and no loss
   Lost,         ///< its process or its node is gone, or another hand killed it: to be run again
   Interrupted,  ///< the session ends; the next one runs it again
+  OutOfTime,    ///< an installation or a build was cut, for prepare_within was over: likewise, with more time
 };
 
 struct MachineAnswer {
@@ -90,7 +92,8 @@ struct MachineAnswer {
   std::int64_t shared_memory_bytes = 0;  ///< that two runs may take together; 0: not known
 };
 
-// In all that follow the rest is set where it finished. Builds are those that were used, made now or before.
+// In all that follow the rest is set where it finished, but for a trial's and a preflight's reason: out of time, it is
+// what was cut. Builds are those that were used, made now or before.
 
 struct PreparationAnswer {
   OrderEnd end = OrderEnd::Finished;
@@ -161,6 +164,8 @@ struct Order {
   double process_sd = 0.05;   ///< between-process standard deviation on that class of machines (RunSettings)
   std::vector<int> cpus{};    ///< the slot's; who may use others refuses. Empty: whatever there is
   std::string runs_folder{};  ///< where the folders of its runs are made; empty: in the data folder
+  /// An installation or a build is cut after this time, counted from when the order is read; empty: it is not.
+  std::optional<std::chrono::nanoseconds> prepare_within{};
   Task task{};
 };
 

@@ -44,7 +44,8 @@ inline constexpr bool kIsList<std::vector<T>> = true;
 template <typename Enum>
 inline constexpr std::array<std::string_view, 0> kWords{};
 template <>
-inline constexpr std::array<std::string_view, 4> kWords<OrderEnd> = {"finished", "suspended", "lost", "interrupted"};
+inline constexpr std::array<std::string_view, 5> kWords<OrderEnd> = {"finished", "suspended", "lost", "interrupted",
+                                                                     "out_of_time"};
 template <>
 inline constexpr std::array<std::string_view, 3> kWords<RunOrder::Learning> = {"none", "start", "longer"};
 template <>
@@ -421,6 +422,7 @@ void fields(F& f, Is<Order> auto& o) {
   f("process_sd", o.process_sd);
   f("cpus", o.cpus);
   f("runs_folder", o.runs_folder);
+  f("prepare_within_ns", o.prepare_within);
 }
 
 // Answers.
@@ -659,6 +661,8 @@ std::expected<Order, std::string> order_from_json(const json& document) {
     whole.require(std::ranges::all_of(order.cpus, [](int cpu) { return cpu >= 0; }), "cpus", "must be at least 0");
     whole.require(order.runs_folder.empty() || std::filesystem::path(order.runs_folder).is_absolute(), "runs_folder",
                   "must be an absolute path");
+    whole.require(!order.prepare_within || order.prepare_within->count() >= 0, "prepare_within_ns",
+                  "must be at least 0");
     std::visit(Ranges{whole}, order.task);
   }
   if (!error.empty()) return std::unexpected(std::move(error));

@@ -21,6 +21,7 @@ std::expected<measure::Artifact, PreparationFailure> obtain_build(
   auto artifact = builds.obtain(*recipe, flags, build, stop);
   if (artifact) return std::move(*artifact);
   measure::BuildFailure& failure = artifact.error();
+  if (failure.interrupted) failure.reason = fmt::format("the build of {} was cut", recipe->name);
   return std::unexpected(PreparationFailure{failure.interrupted ? space::Outcome::Killed : space::Outcome::BuildFailed,
                                             std::move(failure.reason), std::move(failure.log_tail), failure.no_room});
 }

@@ -27,6 +27,15 @@ db::Error no_room_left(const std::string& where) {
                       where, command_text({"clean"}))};
 }
 
+/// Says what the end of the session, or of its time, has cut.
+std::expected<PreparedWorker, PreparationFailure> told(std::expected<PreparedWorker, PreparationFailure> prepared,
+                                                       const Workplace& place) {
+  const bool ends = place.interruption.requested() || place.interruption.out_of_time();
+  if (ends && !prepared && prepared.error().outcome == space::Outcome::Killed)
+    place.observer.note(prepared.error().reason + "; the same command goes on");
+  return unless_full(std::move(prepared));
+}
+
 }  // namespace
 
 std::optional<HeldSlot> Workplace::take_slot() const {
@@ -45,14 +54,22 @@ std::optional<HeldSlot> Workplace::take_slot() const {
 }
 
 std::expected<PreparedWorker, PreparationFailure> Workplace::prepare(const space::Configuration& configuration) const {
-  return unless_full(interruption.past_suspensions(
-      [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); }));
+  return told(interruption.prepare_past_suspensions(
+                  [&](std::stop_token stop) { return executor.prepare(configuration, std::move(stop)); }),
+              *this);
 }
 
 std::expected<PreparedWorker, PreparationFailure> Workplace::prepare_reference(
     const space::Configuration& configuration) const {
-  return unless_full(interruption.past_suspensions(
-      [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); }));
+  return told(interruption.prepare_past_suspensions(
+                  [&](std::stop_token stop) { return executor.prepare_reference(configuration, std::move(stop)); }),
+              *this);
+}
+
+std::expected<PreparedWorker, PreparationFailure> Workplace::prepare_in_slot(
+    const space::Configuration& configuration) const {
+  const Interruption::Preparation preparation(interruption);
+  return told(executor.prepare(configuration, preparation.token()), *this);
 }
 
 space::Run Workplace::run(const std::function<measure::RunPlan()>& plan,

@@ -48,11 +48,14 @@ struct Workplace {
   [[nodiscard]] std::optional<HeldSlot> take_slot() const;
 
   /// As the executor's; what a suspension cut short is done again after it, so that Outcome::Killed means that the
-  /// session ends. Throws db::Error where a disk is too full: that is no word about the configuration. For what is
-  /// prepared without a slot; who holds one asks the executor, and gives it back first.
+  /// session ends; what was cut is told to the observer then. Throws db::Error where a disk is too full: that is no
+  /// word about the configuration. For what is prepared without a slot.
   [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(
       const space::Configuration& configuration) const;
   [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_reference(
+      const space::Configuration& configuration) const;
+  /// For who holds a slot, and gives it back before it tries again: Killed where a suspension cut it short, too.
+  [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_in_slot(
       const space::Configuration& configuration) const;
 
   /// Runs what `plan` gives, told to the observer while it lasts. Two ways to end say nothing of the configuration:

@@ -69,13 +69,13 @@ CheckRuns::~CheckRuns() {
 }
 
 std::expected<PreparedWorker, PreparationFailure> CheckRuns::prepare(const space::Configuration& configuration) {
-  return interruption_.past_suspensions(
+  return interruption_.prepare_past_suspensions(
       [&](std::stop_token stop) { return executor_.prepare(configuration, std::move(stop)); });
 }
 
 std::expected<PreparedWorker, PreparationFailure> CheckRuns::prepare_reference(
     const space::Configuration& configuration) {
-  return interruption_.past_suspensions(
+  return interruption_.prepare_past_suspensions(
       [&](std::stop_token stop) { return executor_.prepare_reference(configuration, std::move(stop)); });
 }
 

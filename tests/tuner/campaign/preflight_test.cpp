@@ -237,7 +237,7 @@ TEST_CASE("a campaign goes on after its preflight, and does not repeat it when i
     return text_in(configuration, "march") == "native";
   };
   stage.watcher.after = [&](std::int64_t number) {
-    if (number == 2) stage.interruption->finish();
+    if (number == 3) stage.interruption->finish();
   };
   const auto first = stage.sit(spec_of(kRows), tuner::PreflightMode::First);
   CHECK(first.ending == tuner::Ending::Interrupted);

@@ -19,6 +19,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
 
 #include "measure/machine/fingerprint.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -65,6 +66,9 @@ if [ "$name" != describe ] || [ $first ]; then
     lost) echo "srun: error: Node failure on $node" >&2; exit 0;;
     refused) echo "nocturne: the order is for the CPUs 4095" >&2; exit 5;;
     broken) "$@" | sed 's/"outcome": "ok"/"outcome": "crashed"/'; exit;;
+    out_of_time) cat > {0}/order
+      "$@" < {0}/order | sed 's/"end": "finished"/"end": "out_of_time"/; s/"reason": ""/"reason": "the build of it was cut"/'
+      exit;;
   esac
 fi
 exec "$@"
@@ -306,6 +310,29 @@ TEST_CASE("where Slurm can begin nothing for long the session ends", "[slurm]") 
   CHECK(refused < tuner::SlurmExecutor::kMostRefusalsOfAll);
   CHECK(nodes.answer_to(1, 64).end == OrderEnd::Interrupted);
   CHECK_THAT(nodes.notes.text(), ContainsSubstring("nothing could be started on it 30 times in a row"));
+}
+
+TEST_CASE("a node is told how long it may prepare, and one that had no time for it has not lost its order", "[slurm]") {
+  Nodes nodes;
+  nodes.reopen({"n1", "n2"});
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+  nodes.interruption.prepare_until(std::chrono::steady_clock::now() + std::chrono::hours(1));
+  nodes.does("n2", "out_of_time");
+  // Its first order waits for the default, which has no time either.
+  nodes.submit(1, 64);
+  nodes.submit(2, 32);
+  std::set<OrderEnd> ends;
+  for (int i = 0; i < 2; ++i) ends.insert(nodes.executor->next().end);
+  CHECK(ends == std::set<OrderEnd>{OrderEnd::Finished, OrderEnd::OutOfTime});
+  CHECK(nodes.interruption.out_of_time());
+  CHECK(nodes.asked("-w n2 .*-J default") == 1);
+  CHECK(nodes.asked("-w n2 .*-J trial-2") == 1);
+  const auto told = nlohmann::json::parse(nodes.file("order")).at("prepare_within_ns").get<std::int64_t>();
+  CHECK(told > std::chrono::nanoseconds(std::chrono::minutes(58)).count());
+  CHECK(told <= std::chrono::nanoseconds(std::chrono::hours(1)).count());
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("on the node n2 the build of it was cut; the same command goes on"));
+  CHECK_FALSE(nodes.notes.text().contains("lost"));
+  CHECK(nodes.executor->slots() == 2);
 }
 
 TEST_CASE("a node on which nothing can be started is left out where others take orders", "[slurm]") {

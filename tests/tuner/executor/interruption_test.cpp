@@ -34,6 +34,52 @@ TEST_CASE("finish ends waits, abandon ends what is in flight", "[interruption]")
   CHECK(flight.stop_requested());
 }
 
+TEST_CASE("whatever is asked for first cuts what is prepared", "[interruption]") {
+  for (const auto ask : {&Interruption::finish, &Interruption::abandon, &Interruption::suspend}) {
+    Interruption interruption;
+    const Interruption::Preparation preparation(interruption);
+    CHECK_FALSE(preparation.token().stop_requested());
+    (interruption.*ask)();
+    CHECK(preparation.token().stop_requested());
+    CHECK_FALSE(interruption.out_of_time());
+    interruption.resume();
+    CHECK(Interruption::Preparation(interruption).token().stop_requested() == interruption.requested());
+  }
+}
+
+TEST_CASE("what is prepared is cut where its time is over, and nothing else is", "[interruption]") {
+  Interruption interruption;
+  const auto flight = interruption.token();
+  const auto wait = interruption.waiting_token();
+  const auto now = std::chrono::steady_clock::now;
+  interruption.prepare_until(now() + 5ms, 0s);
+  {
+    const Interruption::Preparation preparation(interruption);
+    const auto patience = now() + kLong;
+    while (!preparation.token().stop_requested() && now() < patience) std::this_thread::yield();
+  }
+  CHECK(interruption.out_of_time());
+  CHECK(interruption.preparation_time() == 0s);
+  CHECK_FALSE(interruption.requested());
+  CHECK_FALSE(flight.stop_requested());
+  CHECK_FALSE(wait.stop_requested());
+  // Until there is another time.
+  CHECK(Interruption::Preparation(interruption).token().stop_requested());
+  interruption.suspend();
+  interruption.resume();
+  CHECK(Interruption::Preparation(interruption).token().stop_requested());
+  interruption.prepare_until(now() + 1h);
+  CHECK_FALSE(interruption.out_of_time());
+  CHECK(interruption.preparation_time() > 59min);
+  CHECK_FALSE(Interruption::Preparation(interruption).token().stop_requested());
+  // However late it is, what is there is looked for.
+  interruption.prepare_until(now() - 1h);
+  CHECK(interruption.preparation_time() == Interruption::kLookingTime);
+  CHECK_FALSE(Interruption::Preparation(interruption).token().stop_requested());
+  interruption.prepare_until({});
+  CHECK_FALSE(interruption.preparation_time());
+}
+
 TEST_CASE("a suspension ends what is in flight, and what comes after it gets a fresh token", "[interruption]") {
   Interruption interruption;
   const auto before = interruption.token();

@@ -58,7 +58,7 @@ NOCTURNE_MEMBERS(tuner::TrialOrder, a, b, c, d, e)
 NOCTURNE_MEMBERS(tuner::PairOrder::Side, a, b)
 NOCTURNE_MEMBERS(tuner::PairOrder, a, b, c, d, e, f)
 NOCTURNE_MEMBERS(tuner::GateOrder, a, b, c, d)
-NOCTURNE_MEMBERS(tuner::Order, a, b, c, d, e)
+NOCTURNE_MEMBERS(tuner::Order, a, b, c, d, e, f)
 NOCTURNE_MEMBERS(tuner::MachineAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::PreparationAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i, j, k, l)
@@ -119,7 +119,7 @@ class Filler {
   void fill(space::Outcome& value) { value = static_cast<space::Outcome>(below(11)); }
   void fill(space::Purpose& value) { value = static_cast<space::Purpose>(below(4)); }
   void fill(measure::PairMethod& value) { value = static_cast<measure::PairMethod>(below(3)); }
-  void fill(tuner::OrderEnd& value) { value = static_cast<tuner::OrderEnd>(below(4)); }
+  void fill(tuner::OrderEnd& value) { value = static_cast<tuner::OrderEnd>(below(5)); }
   void fill(tuner::RunOrder::Learning& value) { value = static_cast<tuner::RunOrder::Learning>(below(3)); }
   void fill(db::Side& value) { value = static_cast<db::Side>(below(2)); }
   template <std::integral T>
@@ -247,7 +247,9 @@ TEST_CASE("a hostile order is refused with the place and the reason", "[executor
   CHECK(with(trial, "/trial/colour", "red") == "/trial/colour: is no key of this document");
   CHECK(with(trial, "/colour", "red") == "/colour: is no key of this document");
   CHECK(with(trial, "/describe", json::object()) == "/trial: is no key of this document");
-  CHECK(with(trial, "/version", 2) == "/version: must be 1");
+  CHECK(with(trial, "/version", 1) == "/version: must be 2");
+  CHECK(with(trial, "/prepare_within_ns", 0) == "taken");
+  CHECK(with(trial, "/prepare_within_ns", -1) == "/prepare_within_ns: must be at least 0");
   CHECK(with(trial, "/schema", "answer") == "/schema: must be \"order\"");
   CHECK(with(trial, "/document", nullptr) == "/document: must be the document of a campaign");
   CHECK(with(trial, "/process_sd", 0) == "/process_sd: must be above 0 and below 10");

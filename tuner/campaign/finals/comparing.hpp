@@ -101,7 +101,9 @@ class Comparing final : public PairSeries {
   [[nodiscard]] std::vector<std::string> nodes() const override { return judged_pairs().nodes; }
   /// At each horizon of the objective.
   void save_verdicts(double confidence) const override;
-  [[nodiscard]] bool interrupted() const override { return session_->interruption.requested(); }
+  [[nodiscard]] bool interrupted() const override {
+    return session_->interruption.requested() || session_->interruption.out_of_time();
+  }
   [[nodiscard]] OrderObserver& observer() const override { return session_->observer; }
 
  private:

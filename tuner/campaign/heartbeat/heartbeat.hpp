@@ -50,7 +50,7 @@ struct Heartbeat {
   std::optional<double> best_seconds, ratio;         ///< ratio: time of the default over that of the best, as searched
   std::optional<std::int64_t> expected_end_unix_ns;  ///< when the whole campaign should end, finals included
 
-  std::string ending;   ///< how the session ended: complete, interrupted, machine_changed, error
+  std::string ending;   ///< how the session ended: complete, interrupted, out_of_time, machine_changed, error
   std::string because;  ///< why, a sentence
 
   [[nodiscard]] bool ended() const { return activity == "ended"; }

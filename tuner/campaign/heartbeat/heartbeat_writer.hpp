@@ -24,7 +24,7 @@ class HeartbeatWriter final : public Observer {
   /// Ends as an error what end() did not end.
   ~HeartbeatWriter() override;
 
-  /// The session is over: its ending (complete, interrupted, machine_changed, error) and why, a sentence.
+  /// The session is over: its ending (complete, interrupted, out_of_time, machine_changed, error) and why, a sentence.
   void end(std::string_view ending, const std::string& because);
 
   void opened(const Opening& opening) override;

@@ -88,7 +88,7 @@ class Floor {
   }
 
   std::expected<PreparedConfiguration, std::string> prepare(const space::Configuration& configuration) {
-    auto prepared = work_.interruption.past_suspensions(
+    auto prepared = work_.interruption.prepare_past_suspensions(
         [&](std::stop_token stop) { return work_.executor.prepare(configuration, std::move(stop)); });
     if (!prepared) return std::unexpected(prepared.error().reason);
     return PreparedConfiguration{.configuration = configuration, .prepared = std::move(*prepared)};

@@ -62,6 +62,7 @@ void measure_noise_first(MeasurementContext& measuring, tuner::CampaignSpec& spe
   const Context& context = measuring.context();
   say_noise(context, "not known of this machine: the default is measured against itself first, for up to 3 minutes");
   const auto began = measuring.clock().steady();
+  if (length) measuring.interruption().prepare_until(began + *length);
   const auto floor = tuner::measure_noise({.spec = spec,
                                            .executor = executor,
                                            .clock = measuring.clock(),

@@ -22,7 +22,7 @@ struct Finish {
   std::string campaign;
   std::optional<std::int64_t> generation;
   std::string database;
-  std::string ending = "error";  ///< complete, already_done, interrupted, machine_changed, preflight_only, error
+  std::string ending = "error";  ///< word_of() an ending (tune_report.hpp), or this
   std::string because;           ///< a sentence
   std::optional<std::int64_t> best_trial;
   std::optional<double> best_seconds;  ///< at the campaign's primary horizon

@@ -2,7 +2,7 @@
 
 /// What signals mean to a campaign.
 ///
-/// - SIGINT (Ctrl-C): end after the run in flight, and give the answer.
+/// - SIGINT (Ctrl-C): end after the run in flight, and give the answer. An installation or a build is cut.
 /// - SIGTERM: the same, but the run in flight has a grace period; then it is killed, and repeated by the next session.
 /// - a second of these: kill the run in flight at once, and give the answer.
 /// - SIGUSR1: the same as the first SIGINT. Slurm sends it where the job's time is nearly over (slurm/job.hpp).

@@ -101,7 +101,7 @@ EnvironmentCheck check(const measure::EnvironmentRecipe& recipe, const EnvOrder&
   if (!spec) return {.reason = one_line(tuner::to_text(spec.error()))};
   tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, order.frameworks));
   const space::Configuration& configuration = spec->space.default_configuration();
-  const auto prepared = executor.prepare(configuration, interruption.token());
+  const auto prepared = executor.prepare(configuration, interruption.waiting_token());
   if (!prepared) return {.reason = prepared.error().reason};
   const measure::RunPlan plan =
       executor.plan(configuration, *prepared, {.purpose = space::Purpose::Gate, .steps = kCheckSteps});

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -38,6 +39,9 @@
 
 namespace nocturne::cli {
 namespace {
+
+/// Longer times would not fit into the clock.
+constexpr std::chrono::nanoseconds kLongestPreparation = std::chrono::days(1000);
 
 struct ExecuteOptions {
   std::string file = "-";
@@ -125,8 +129,8 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
       "machine of the same class, with the same data folder, can measure for a campaign. 'nocturne schema order' and\n"
       "'nocturne schema answer' describe both. A trial, where DOCUMENT is a campaign file without comments:\n"
       "\n"
-      "  {\"schema\": \"order\", \"version\": 1, \"document\": DOCUMENT,\n"
-      "   \"process_sd\": 0.05, \"cpus\": [], \"runs_folder\": \"\",\n"
+      "  {\"schema\": \"order\", \"version\": 2, \"document\": DOCUMENT,\n"
+      "   \"process_sd\": 0.05, \"cpus\": [], \"runs_folder\": \"\", \"prepare_within_ns\": null,\n"
       "   \"trial\": {\"number\": 0, \"configuration\": {\"batch\": 128},\n"
       "             \"purpose\": \"search\", \"incumbent\": null, \"expected\": null}}\n"
       "\n"
@@ -148,6 +152,11 @@ ExitCode run(const ExecuteOptions& options, Context& context) {
 
   (void)measure::sweep();  // what a killed one left
   measuring.listen({}, tuner::DefaultSettings(spec.document, {}));
+  if (order.prepare_within) {
+    using std::chrono::steady_clock;
+    const auto end = steady_clock::now() + std::min(*order.prepare_within, kLongestPreparation);
+    measuring.interruption().prepare_until(end, {});
+  }
   auto folders = measuring.executor_options();
   if (!order.runs_folder.empty()) folders.runs_folder = order.runs_folder;
   folders.installing = [&](std::string_view line) { measuring.display().installing(std::string(line)); };
@@ -169,7 +178,9 @@ ExitCode run(const ExecuteOptions& options, Context& context) {
   measuring.display().clear();
   print_json(context, "answer", tuner::to_json(answer));
   if (measuring.interrupted()) return measuring.interruption_code();
-  return end_of(answer.result) == tuner::OrderEnd::Interrupted ? ExitCode::Unavailable : ExitCode::Ok;
+  const tuner::OrderEnd end = end_of(answer.result);
+  const bool is_cut = end == tuner::OrderEnd::Interrupted || end == tuner::OrderEnd::OutOfTime;
+  return is_cut ? ExitCode::Unavailable : ExitCode::Ok;
 }
 
 }  // namespace

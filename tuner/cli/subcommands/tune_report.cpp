@@ -78,6 +78,8 @@ std::string_view word_of(tuner::Ending ending) {
       return "already_done";
     case tuner::Ending::Interrupted:
       return "interrupted";
+    case tuner::Ending::OutOfTime:
+      return "out_of_time";
     case tuner::Ending::PreflightOnly:
       return "preflight_only";
     case tuner::Ending::MachineChanged:
@@ -109,7 +111,8 @@ ExitCode report_session(const Context& context, const db::Store& store, const tu
     print_expectations(context, expected);
     print_profile(context, profile);
     if (!finish.report.empty()) *context.out << "Report    " << tuner::file_word(finish.report) << '\n';
-    if (result.ending == tuner::Ending::Interrupted) print_command(context, "Go on", same_command);
+    const bool is_cut = result.ending == tuner::Ending::Interrupted || result.ending == tuner::Ending::OutOfTime;
+    if (is_cut) print_command(context, "Go on", same_command);
   }
   if (result.ending == tuner::Ending::Interrupted) return ExitCode::Interrupted;
   return answer.best ? ExitCode::Ok : ExitCode::Negative;

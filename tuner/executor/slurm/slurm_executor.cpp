@@ -272,7 +272,7 @@ bool SlurmExecutor::is_default(const Task& task) const {
 }
 
 bool SlurmExecutor::wants_default(const Node& node) const {
-  if (!busy_since_ || interruption_.requested()) return false;
+  if (!busy_since_ || interruption_.requested() || interruption_.out_of_time()) return false;
   if (node.order && is_default(*node.order)) return false;  // this one says it
   if (node.default_state == Node::Default::Unknown) return true;
   // What nodes differ by cancels in pairs.
@@ -379,7 +379,11 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::attempt(Node& node, const Ta
   const auto suspensions = interruption_.suspensions();
   const auto flight = interruption_.begin();
   if (interruption_.requested() || ending_.stop_requested()) return std::unexpected(OrderEnd::Interrupted);
-  const Order whole{.document = spec_.document, .process_sd = spec_.run.process_sd, .cpus = node.cpus, .task = task};
+  const Order whole{.document = spec_.document,
+                    .process_sd = spec_.run.process_sd,
+                    .cpus = node.cpus,
+                    .prepare_within = interruption_.preparation_time(),
+                    .task = task};
   const bool is_pair = std::holds_alternative<PairOrder>(task);
   const auto limit = is_pair ? std::max(options_.longest_order, longest_pair_order(spec_)) : options_.longest_order;
   return judge(node, execute(node, {}, to_json(whole).dump(), name, options_.beats, limit), task, suspensions);
@@ -413,6 +417,7 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const Step
   // Somebody ended it on its node; the session goes on.
   if (*end != OrderEnd::Finished) {
     if (interruption_.requested()) return std::unexpected(OrderEnd::Interrupted);
+    if (*end == OrderEnd::OutOfTime) return out_of_time(node, result.answer->result);
     return lost("it was ended on its node");
   }
   if (const std::string why = difference_words(machine_, result.answer->machine); !why.empty()) {
@@ -421,6 +426,14 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const Step
   }
   node.failures = 0;
   return *result.answer;
+}
+
+std::unexpected<OrderEnd> SlurmExecutor::out_of_time(const Node& node, const TaskAnswer& answer) {
+  const auto* trial = std::get_if<TrialAnswer>(&answer);
+  const std::string what = trial != nullptr ? trial->trial.reason : "an installation or a build for a pair was cut";
+  say(fmt::format("on the node {} {}; the same command goes on", node.name, what));
+  interruption_.cut_preparation();
+  return std::unexpected(OrderEnd::OutOfTime);
 }
 
 void SlurmExecutor::failed(Node& node, const std::string& reason) {

@@ -6,7 +6,8 @@
 /// the side of Slurm or a node is never an answer: the order is lost, to be given again, and goes to another node where
 /// there is one. A node that loses three orders in a row is left out; so is one of another class, and one on which the
 /// default fails while it works elsewhere. Each with a sentence. What Slurm could not begin is no loss: it is given
-/// again. A pair is prepared and measured on the node that it was given to, and on no other.
+/// again. A pair is prepared and measured on the node that it was given to, and on no other. A node is told how long it
+/// may prepare; the first interruption of the session does not reach it there.
 
 #include <chrono>
 #include <condition_variable>
@@ -139,6 +140,8 @@ class SlurmExecutor final : public OrderExecutor {
   /// Says that what it had in hand was lost.
   void lose_order(Node& node);
   void failed(Node& node, const std::string& reason);
+  /// Says what was cut on the node; nothing is installed any more, on no node.
+  [[nodiscard]] std::unexpected<OrderEnd> out_of_time(const Node& node, const TaskAnswer& answer);
   void refused(Node& node, const std::string& reason);
   /// Whether the disk of the data folder is full, which ends the session.
   bool is_full();
