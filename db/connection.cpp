@@ -234,6 +234,10 @@ void Connection::check_not_lost() const {
   if (auto error = network_->lost()) throw *std::move(error);
 }
 
+bool Connection::in_transaction() const {
+  return sqlite3_get_autocommit(database_.getHandle()) == 0;
+}
+
 void Connection::commit(SQLite::Transaction& transaction) {
   check_not_lost();  // meanwhile
   transaction.commit();

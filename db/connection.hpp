@@ -37,10 +37,12 @@ class Connection {
 
   /// Runs `body(Database&)` in one transaction, and gives what it gives: committed where it returns, rolled
   /// back where it throws. IMMEDIATE: it waits for its turn once, at the beginning, and cannot be refused half-way
-  /// because another process wrote meanwhile. Throws Error, whatever was thrown inside.
+  /// because another process wrote meanwhile. Throws Error, whatever was thrown inside. Within the body of another
+  /// write() it is part of that one's transaction.
   template <typename Body>
   auto write(const Body& body) -> std::invoke_result_t<const Body&, Database&> {
     return described([&] {
+      if (in_transaction()) return body(database_);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       check_may_write();
       if constexpr (std::is_void_v<std::invoke_result_t<const Body&, Database&>>) {
@@ -58,6 +60,7 @@ class Connection {
   template <typename Body>
   [[nodiscard]] auto read(const Body& body) const -> std::invoke_result_t<const Body&, Database&> {
     return described([&] {
+      if (in_transaction()) return body(database_);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::DEFERRED);
       return body(database_);
     });
@@ -107,6 +110,7 @@ class Connection {
   /// Throws if another program took over, on a network file system, while this one was silent.
   void check_not_lost() const;
   void commit(SQLite::Transaction& transaction);
+  [[nodiscard]] bool in_transaction() const;
   /// SQLite's busy handler: 0 gives up.
   static int wait_for_lock(void* connection, int tries) noexcept;
   void compact_on_network();

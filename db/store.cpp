@@ -37,6 +37,10 @@ Store::~Store() {
   }
 }
 
+void Store::write_together(const std::function<void()>& body) {
+  connection_->write([&](Database&) { body(); });
+}
+
 const std::filesystem::path& Store::path() const {
   return connection_->path();
 }

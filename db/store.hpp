@@ -90,6 +90,10 @@ class Store {
   /// When what is read was copied; empty: it is the database itself.
   [[nodiscard]] std::optional<std::int64_t> copied_unix_ns() const;
 
+  /// What `body` writes is written whole or not at all, and the disk is waited for once. Throws Error. Between two
+  /// writes of it nobody else can write: `body` does nothing else.
+  void write_together(const std::function<void()>& body);
+
   // ---- campaigns (store_campaigns.cpp) ----
 
   /// Resumes the newest generation of this name and identity, else begins a new generation; takes its lease.

@@ -67,7 +67,7 @@ void read_tells(const Database& database, CampaignId campaign, const Places& pla
                   " e.first_step_excess_s, e.epoch_overhead_s, e.steps_per_epoch, e.steady_step_s, k.canonical_json"
                   " FROM tells e JOIN trials t ON t.id = e.trial_id"
                   " JOIN configurations k ON k.id = t.configuration_id WHERE e.campaign_id = ?1",
-                  kPeakColumns),
+                  peak_columns()),
       campaign);
   while (tells.executeStep()) {
     std::int64_t ordinal = 0, configuration = 0;

@@ -7,6 +7,7 @@
 #include "db/rows.hpp"
 #include "db/run_rows.hpp"
 #include "db/store.hpp"
+#include "db/trial_rows.hpp"
 
 namespace nocturne::db {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 void store_run(Connection& connection, TrialId trial, const RunRecord& run, bool in_flight) {
   connection.write([&](Database& database) {
     const auto campaign = first_value<std::int64_t>(database, "SELECT campaign_id FROM trials WHERE id = ?1", trial);
-    if (!campaign) throw Error(ErrorCode::NotFound, fmt::format("there is no trial with id {}", trial));
+    if (!campaign) throw no_such_trial(trial);
     require_owner(connection, *campaign);
     save_run(database, trial, run, in_flight);
   });

@@ -10,24 +10,32 @@
 namespace nocturne::db {
 namespace {
 
-/// The trial, if this connection may write it and it is in the given state.
-StoredTrial own_trial(const Connection& connection, TrialId trial, TrialState state) {
-  auto stored = trial_by_id(connection.database(), trial);
-  require_owner(connection, stored.campaign);
-  if (stored.state != state) {
-    throw Error(ErrorCode::Inconsistent,
-                fmt::format("trial {} of campaign '{}' is {}", stored.trial.number, stored.campaign_name,
-                            state == TrialState::Reserved ? "finished already" : "not finished yet"));
+/// The campaign of a trial, if this connection may write it and it is in the given state.
+CampaignId campaign_of(const Connection& connection, TrialId trial, TrialState state) {
+  Statement found = query(connection.database(),
+                          "SELECT campaign_id, state = 'finished', number, name FROM trials"
+                          " JOIN campaigns ON campaigns.id = campaign_id WHERE trials.id = ?1",
+                          trial);
+  if (!found.executeStep()) throw no_such_trial(trial);
+  CampaignId campaign{};
+  bool is_finished = false;
+  std::int64_t number = 0;
+  std::string name;
+  Reader(found).into(campaign, is_finished, number, name);
+  require_owner(connection, campaign);
+  if (is_finished != (state == TrialState::Finished)) {
+    throw Error(ErrorCode::Inconsistent, fmt::format("trial {} of campaign '{}' is {}", number, name,
+                                                     is_finished ? "finished already" : "not finished yet"));
   }
-  return stored;
+  return campaign;
 }
 
 /// Result and tell, in a transaction.
 void write_and_tell(const Connection& connection, Database& database, TrialId trial, TrialState state,
                     const TrialResult& result) {
-  const auto stored = own_trial(connection, trial, state);
+  const CampaignId campaign = campaign_of(connection, trial, state);
   write_result(database, trial, result);
-  append_tell(database, stored.campaign, trial, result);
+  append_tell(database, campaign, trial, result);
 }
 
 void store_result(Connection& connection, TrialId trial, TrialState state, const TrialResult& result,

@@ -23,14 +23,7 @@ inline constexpr const char* kResultColumns =
 /// peak_bytes, device_bytes and device_memory_bytes of a trial's runs, with trials as `t`. Only of runs that were there
 /// when the trial was told first: what is told again when a campaign is resumed must be what was told then. A run that
 /// we killed did not come to its peak. What a worker said when it was ready is looked into only where it used a device.
-inline constexpr const char* kPeakColumns =
-    "(SELECT max(peak_rss_bytes) FROM runs WHERE trial_id IN (t.id, t.reused_from)"
-    " AND purpose IN ('search', 'audit') AND outcome <> 'killed'),"
-    " (SELECT nullif(max(device_bytes), 0) FROM runs WHERE trial_id IN (t.id, t.reused_from)"
-    " AND purpose IN ('search', 'audit') AND outcome <> 'killed'),"
-    " (SELECT max(CASE WHEN json_valid(ready_json) THEN json_extract(ready_json, '$.device_memory_bytes') END)"
-    " FROM runs WHERE trial_id IN (t.id, t.reused_from)"
-    " AND purpose IN ('search', 'audit') AND outcome <> 'killed' AND device_bytes > 0)";
+[[nodiscard]] const std::string& peak_columns();
 
 /// Binds from ?`first` on.
 void bind_result(SQLite::Statement& statement, int first, const TrialResult& result);
@@ -44,6 +37,7 @@ void check_result(const TrialResult& result);
 [[nodiscard]] StoredTrial read_trial(const SQLite::Statement& statement);
 [[nodiscard]] std::vector<StoredTrial> read_trials(SQLite::Statement& statement);
 
+[[nodiscard]] Error no_such_trial(TrialId trial);
 [[nodiscard]] StoredTrial trial_by_id(const Database& database, TrialId trial);
 
 /// The result in the row of a trial, which becomes finished.

@@ -1,6 +1,9 @@
 #include "search/asked_configurations.hpp"
 
+#include <string>
 #include <utility>
+
+#include "space/value.hpp"
 
 namespace nocturne::search {
 
@@ -21,6 +24,16 @@ double combinations_of(const space::Space& space) {
   return combinations;
 }
 }  // namespace
+
+std::size_t ConfigurationHash::operator()(const space::Configuration& configuration) const noexcept {
+  constexpr std::size_t kFactor = 0x9e3779b97f4a7c15;  // 2^64 divided by the golden ratio
+  std::size_t hash = 0;
+  for (const auto& [name, value] : configuration.values()) {
+    hash = (hash ^ std::hash<std::string>()(name)) * kFactor;
+    hash = (hash ^ std::hash<space::Value>()(value)) * kFactor;
+  }
+  return hash;
+}
 
 std::vector<Proposal> AskedConfigurations::collect(
     std::size_t count, const std::function<std::optional<space::Configuration>()>& propose) {

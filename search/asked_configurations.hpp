@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -17,14 +16,17 @@
 
 namespace nocturne::search {
 
+/// Of its values, without the text and the digest of an identity.
+struct ConfigurationHash {
+  [[nodiscard]] std::size_t operator()(const space::Configuration& configuration) const noexcept;
+};
+
 /// Configurations that were asked or told. Not thread-safe.
 class AskedConfigurations {
  public:
   /// Whether it was new.
-  bool insert(const space::Configuration& configuration) { return seen_.insert(configuration.identity()).second; }
-  [[nodiscard]] bool contains(const space::Configuration& configuration) const {
-    return seen_.contains(configuration.identity());
-  }
+  bool insert(const space::Configuration& configuration) { return seen_.insert(configuration).second; }
+  [[nodiscard]] bool contains(const space::Configuration& configuration) const { return seen_.contains(configuration); }
 
   /// Up to `count` proposals made by `propose`, each inserted before the next is made; ends where it makes none.
   [[nodiscard]] std::vector<Proposal> collect(std::size_t count,
@@ -39,7 +41,7 @@ class AskedConfigurations {
                                                                  const Filter& wanted = {}) const;
 
  private:
-  std::unordered_set<std::string> seen_;
+  std::unordered_set<space::Configuration, ConfigurationHash> seen_;
 };
 
 }  // namespace nocturne::search

@@ -92,6 +92,30 @@ TEST_CASE("several trials are updated together or not at all", "[db]") {
   CHECK(store.exchanges(id).size() == 4);  // told again
 }
 
+TEST_CASE("what is written together is there whole or not at all, and is seen meanwhile", "[db]") {
+  const TemporaryFolder folder;
+  Store store = open(folder / "n.db");
+  const Store other = open(folder / "n.db", Mode::ReadOnly);
+  const auto id = store.begin_or_resume_campaign(campaign("c")).id;
+  const auto measure = [&](std::int64_t number) {
+    const auto trial = store.reserve_trial(id, reservation(number));
+    CHECK(store.find_trial(id, number)->state == TrialState::Reserved);
+    CHECK_FALSE(other.find_trial(id, number));
+    store.finish_trial(trial, ok_result(1));
+  };
+  const auto fail = [&] {
+    measure(0);
+    throw std::runtime_error("the lights went out");
+  };
+  CHECK_THAT(error_of([&] { return store.write_together(fail); }).what(),
+             Catch::Matchers::ContainsSubstring("the lights went out"));
+  CHECK_FALSE(store.find_trial(id, 0));
+  CHECK(store.exchanges(id).empty());
+  store.write_together([&] { measure(0); });
+  CHECK(other.find_trial(id, 0)->state == TrialState::Finished);
+  CHECK(other.exchanges(id).size() == 1);
+}
+
 TEST_CASE("a finish that fails half-way leaves nothing of itself", "[db]") {
   const TemporaryFolder folder;
   Store store = open(folder / "n.db");

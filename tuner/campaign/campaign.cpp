@@ -258,10 +258,10 @@ void Campaign::learn_nodes() {
     defaults_.push_back(std::move(each));
   }
   if (!state_.knows_default()) return;  // whose trial their runs belong to
-  for (const DefaultOnNode& each : std::exchange(defaults_, {})) {
-    store_default(session_, each);
+  const auto measured = std::exchange(defaults_, {});
+  store_defaults(session_, measured);
+  for (const DefaultOnNode& each : measured)
     if (auto remark = nodes_.remark(each.node); !remark.empty()) log_.say(db::Level::Info, std::move(remark));
-  }
 }
 
 void Campaign::settle(TrialAnswer answer, std::optional<std::chrono::nanoseconds> took) {

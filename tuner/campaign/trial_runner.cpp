@@ -128,6 +128,28 @@ std::vector<space::Run> StoreKeeper::runs_of_before(space::Purpose purpose) cons
   return runs;
 }
 
+/// Within a transaction.
+void write_answer(const Session& session, const TrialAnswer& answer, std::chrono::nanoseconds took) {
+  keep_machine(session, answer.machine, answer.builds);
+  if (answer.equal_to) {
+    session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
+    return;
+  }
+  auto reservation = answer.reservation;
+  if (!answer.node.empty()) {
+    const auto given = (session.clock.wall() - took).time_since_epoch();
+    reservation.reserved_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
+  }
+  const auto trial = answer.reserved ? *answer.reserved : session.store.reserve_trial(session.campaign, reservation);
+  db::TrialResult result{.outcome = answer.trial.outcome,
+                         .reason = answer.trial.reason,
+                         .estimate = answer.trial.estimate,
+                         .parts = answer.trial.parts};
+  // The compiler's own words: the only thing that helps, so they are kept with the outcome.
+  if (!answer.log_tail.empty()) result.reason += "\n" + answer.log_tail;
+  session.store.finish_trial(trial, result, answer.runs);
+}
+
 }  // namespace
 
 void keep_machine(const Session& session, const std::optional<space::Fingerprint>& machine,
@@ -170,24 +192,7 @@ TrialAnswer answer_of_preflight(const Session& session, std::int64_t number, con
 }
 
 void store_answer(const Session& session, const TrialAnswer& answer, std::chrono::nanoseconds took) {
-  keep_machine(session, answer.machine, answer.builds);
-  if (answer.equal_to) {
-    session.store.reuse_trial(session.campaign, answer.reservation, *answer.equal_to);
-    return;
-  }
-  auto reservation = answer.reservation;
-  if (!answer.node.empty()) {
-    const auto given = (session.clock.wall() - took).time_since_epoch();
-    reservation.reserved_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
-  }
-  const auto trial = answer.reserved ? *answer.reserved : session.store.reserve_trial(session.campaign, reservation);
-  db::TrialResult result{.outcome = answer.trial.outcome,
-                         .reason = answer.trial.reason,
-                         .estimate = answer.trial.estimate,
-                         .parts = answer.trial.parts};
-  // The compiler's own words: the only thing that helps, so they are kept with the outcome.
-  if (!answer.log_tail.empty()) result.reason += "\n" + answer.log_tail;
-  session.store.finish_trial(trial, result, answer.runs);
+  session.store.write_together([&] { write_answer(session, answer, took); });
 }
 
 std::string host_of(const db::Store& store, const std::string& fingerprint) {
@@ -208,10 +213,15 @@ std::string node_of_default(const Session& session) {
   return {};
 }
 
-void store_default(const Session& session, const DefaultOnNode& measured) {
-  keep_machine(session, measured.answer.machine, measured.answer.builds);
-  const auto trial = session.store.load_numbered_trial(session.campaign, 0).id;
-  for (const db::RunRecord& run : measured.answer.runs) session.store.add_run(trial, run);
+void store_defaults(const Session& session, std::span<const DefaultOnNode> measured) {
+  if (measured.empty()) return;
+  session.store.write_together([&] {
+    const auto trial = session.store.load_numbered_trial(session.campaign, 0).id;
+    for (const DefaultOnNode& each : measured) {
+      keep_machine(session, each.answer.machine, each.answer.builds);
+      for (const db::RunRecord& run : each.answer.runs) session.store.add_run(trial, run);
+    }
+  });
 }
 
 }  // namespace nocturne::tuner

@@ -41,7 +41,7 @@ void keep_machine(const Session& session, const std::optional<space::Fingerprint
 [[nodiscard]] std::string host_of(const db::Store& store, const std::string& fingerprint);
 /// The host on which the default's own trial was measured; empty: not known.
 [[nodiscard]] std::string node_of_default(const Session& session);
-/// Stores the runs of the default on a node with the default's own trial. REQUIRES: that is stored.
-void store_default(const Session& session, const DefaultOnNode& measured);
+/// Stores the runs of the default on nodes with the default's own trial. REQUIRES: that is stored.
+void store_defaults(const Session& session, std::span<const DefaultOnNode> measured);
 
 }  // namespace nocturne::tuner

@@ -29,9 +29,9 @@ namespace nocturne::test {
 namespace {
 
 constexpr double kMostWrong = 0.05;  // of all campaigns: FASTER, and is not
-/// Of one core, with 64 nodes and 10 s a trial. The goal is 2 %; with assertions and little optimisation, as tests are
-/// built, it is 2.3 %, of which the loop with a strategy that costs nothing takes 1.4.
-constexpr double kMostCpu = 0.03;
+/// Of one core, with 64 nodes and 10 s a trial. With assertions and little optimisation, as tests are built, it is
+/// 1.6 %, of which the loop with a strategy that costs nothing takes 0.6.
+constexpr double kMostCpu = 0.02;
 constexpr int kComparisons = 4000;  // a row of the first table
 
 /// A share that chance alone may have moved by three standard deviations.
