@@ -1,11 +1,14 @@
 """One order from standard input, and what is left where its process is killed."""
 
+import contextlib
 import json
 import signal
 import subprocess
+import threading
+import time
 import unittest
 
-from workspace import Workspace, campaign, wait_until, workers_alive, working_in
+from workspace import PATIENCE, Workspace, campaign, wait_until, workers_alive, working_in
 
 CONFIGURATION = {"batch": 128, "precision": "f32", "width": 10}
 
@@ -18,6 +21,17 @@ def order(document, prepare_within_ns=None, **task):
 def trial(document, **configuration):
     return order(document, trial={"number": 0, "configuration": {**CONFIGURATION, **configuration},
                                   "purpose": "search", "incumbent": None, "expected": None})
+
+
+@contextlib.contextmanager
+def killed_after(seconds, process):
+    """So that who reads of it does not wait for ever."""
+    fuse = threading.Timer(seconds, process.kill)
+    fuse.start()
+    try:
+        yield
+    finally:
+        fuse.cancel()
 
 
 class Execute(unittest.TestCase):
@@ -52,7 +66,11 @@ class Execute(unittest.TestCase):
             started.stdin.write(trial(campaign(mode="hang"), until=str(workspace.folder / "never")))
             started.stdin.close()
             self.assertTrue(wait_until(lambda: workers_alive(workspace.data)), "no worker was started")
-            self.assertEqual([started.stderr.readline() for _ in range(20)].count("\n"), 20)
+            # Later than what waited in the pipe.
+            until = time.monotonic() + 1
+            with killed_after(PATIENCE, started):
+                while time.monotonic() < until:
+                    self.assertEqual(started.stderr.readline(), "\n")
             # Nobody listens any more.
             started.stderr.close()
             self.assertTrue(wait_until(lambda: started.poll() is not None), "an order outlived who gave it")

@@ -53,6 +53,7 @@ if [ "$name" = describe ] && [ -e {0}/$node.first ]; then does=$(cat {0}/$node.f
 for last; do :; done
 case $does in
   sees_nothing) echo "nocturne: $last cannot be read" >&2; echo "srun: error: $node: task 0: Exited with exit code 2" >&2; exit 2;;
+  mute) [ "$name" = describe ] && exit 0;;
   other_class) "$@" | sed '/"name": "cpu.model"/{{n;s/"value": ".*"/"value": "another"/}}'; exit;;
 esac
 if [ "$name" != describe ] || [ $first ]; then
@@ -217,6 +218,7 @@ TEST_CASE("each node of a job measures the default, then one order at a time", "
   CHECK(with_default == std::set<std::string>{"n2", "n3"});
   CHECK(nodes.notes.text().empty());
   CHECK_THAT(nodes.file("asked"), ContainsSubstring("-w n2 --overlap --mem=0 --cpu-bind=none -J default"));
+  CHECK(nodes.asked("execute --beat 50ms") == nodes.asked("execute"));
   CHECK(nodes.has("data/cluster/job-7"));
   nodes.executor.reset();
   CHECK_FALSE(nodes.has("data/cluster/job-7"));
@@ -251,6 +253,15 @@ TEST_CASE("a node whose description is lost is asked again", "[slurm]") {
     CHECK(nodes.asked("-w n2 .*-J describe") == 2);
     CHECK(nodes.asked("-w n1 .*-J describe") == 1);
   }
+}
+
+TEST_CASE("a node that never says what it is is asked three times, and left out", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n2", "mute");
+  nodes.reopen({"n1", "n2"});
+  CHECK(nodes.executor->slots() == 1);
+  CHECK(nodes.asked("-w n2 .*-J describe") == 3);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("the node n2 is left out: it did not say what it is: srun ended"));
 }
 
 TEST_CASE("an order that hangs is ended at its deadline, and its step cancelled on its node alone", "[slurm]") {
