@@ -11,6 +11,7 @@ The last line says what was counted. Skipped (77) where Slurm is not installed.
 
 import argparse
 import collections
+import contextlib
 import os
 import pathlib
 import random
@@ -35,15 +36,31 @@ def words_of(process):
         return []
 
 
+def parent_of(process):
+    with contextlib.suppress(OSError):
+        return int(pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return None
+
+
+def measuring(place, kind):
+    """Workers of the campaign in that folder, or their supervisors. A run lasts some milliseconds, so they are waited for."""
+    found = []
+    def is_there():
+        found.extend(filter(None, workers_alive(place.data) if kind == "worker" else map(parent_of, workers_alive(place.data))))
+        return found
+    wait_until(is_there, 5)
+    return [process for process in found if process > 1]
+
+
 def of_campaign(place, kind):
-    """Processes of the campaign in that folder: its coordinator, the sruns of its steps, its supervisors."""
+    """Processes of the campaign in that folder: its coordinator, the sruns of its steps."""
     found = []
     for process in processes():
         words = words_of(process)
         if not any(str(place.data) in word for word in words):
             continue
         program = pathlib.Path(words[0]).name
-        if program == {"coordinator": "nocturne", "srun": "srun", "supervisor": "nocturne-supervisor"}[kind]:
+        if program == {"coordinator": "nocturne", "srun": "srun"}[kind]:
             if kind != "coordinator" or "tune" in words:
                 found.append(int(process.name))
     return found
@@ -62,6 +79,7 @@ class Disturbed:
         end = time.monotonic() + 10 * PATIENCE
         while not self.is_done():
             assert time.monotonic() < end, ("it does not end", self.job(), said(self.place)[-3000:])
+            self.forget_number_given_twice()
             if not self.job() or self.slurm.has_ended(self.number):
                 assert wait_until(self.slurm.is_idle), self.slurm.call("sinfo", "-N").stdout
                 self.number = submit(self.slurm, self.place, self.file, "--nodes", NODES, "--time", "00:30:00")
@@ -85,6 +103,16 @@ class Disturbed:
         """Empty: there is none, or the controller that was killed had not written it down yet."""
         return self.slurm.job(self.number) if self.number else {}
 
+    def forget_number_given_twice(self):
+        """A controller that is killed before it wrote a job down gives its number to the next one. A node that still has the
+        first is drained then, and the second is held."""
+        if "held" not in self.job().get("Reason", ""):
+            return
+        self.slurm.call("scancel", "--user", "root")
+        for name in self.slurm.names:
+            self.slurm.call("scontrol", "update", f"nodename={name}", "state=resume")
+        assert wait_until(lambda: self.slurm.has_ended(self.number)), self.job()
+
     def is_done(self):
         return (self.number is not None and self.slurm.has_ended(self.number) and self.job()["JobState"] == "COMPLETED"
                 and self.place.trials_done() == CONFIGURATIONS)
@@ -99,8 +127,8 @@ class Disturbed:
             return True
         if victim.startswith("slurmd"):
             return self.strike_daemon(victim)
-        if victim == "worker":
-            there = workers_alive(self.place.data)
+        if victim in ("worker", "supervisor"):
+            there = measuring(self.place, victim)
         else:
             there = of_campaign(self.place, "srun" if victim.startswith("srun") else victim)
         if not there:
