@@ -73,7 +73,7 @@ class Interruption {
                      std::chrono::nanoseconds least = kLookingTime);
   /// How long one that begins now may take; empty: as long as it wants.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> preparation_time() const;
-  /// Their time is over: cuts what is in hand, here and, by who asks out_of_time(), elsewhere.
+  /// Their time is over: cuts those of this process.
   void cut_preparation();
   /// Whether one was cut for that since prepare_until() was called last.
   [[nodiscard]] bool out_of_time() const noexcept { return out_of_time_.load(); }
