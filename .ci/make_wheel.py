@@ -19,7 +19,7 @@ Description-Content-Type: text/markdown
 WHEEL = """Wheel-Version: 1.0
 Generator: nocturne ({version})
 Root-Is-Purelib: false
-Tag: py3-none-manylinux_2_36_x86_64
+Tag: py3-none-manylinux_2_34_x86_64
 """
 
 

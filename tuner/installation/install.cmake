@@ -30,12 +30,15 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/.deps/nlohmann-json)
 endif()
 
 # Not in the packages of a distribution, which name what they depend on.
-option(NOCTURNE_PORTABLE "Install the libraries that the programs need, too" OFF)
 if(NOCTURNE_PORTABLE)
+  foreach(program ${installed_programs})
+    target_sources(${program} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/older_glibc.c)
+    target_link_options(${program} PRIVATE -static-libstdc++ LINKER:--exclude-libs,ALL)  # hidden from oneDNN, which takes the system's
+  endforeach()
   install(RUNTIME_DEPENDENCY_SET nocturne_libraries DESTINATION lib/nocturne
     DIRECTORIES ${own_onednn}/lib
-    # The C library and its loader are the machine's own; oneDNN has its place, and cuDNN is never carried along.
-    PRE_EXCLUDE_REGEXES "^libdnnl" "^libc\\.so" "^libm\\.so" "^ld-linux" "^libpthread" "^libdl\\.so" "^librt\\.so" "^libcud" "^libnv"
+    # The C library, its loader and GCC's libraries are the machine's own; oneDNN has its place, and cuDNN is never carried along.
+    PRE_EXCLUDE_REGEXES "^libgcc_s" "^libstdc" "^libdnnl" "^libc\\.so" "^libm\\.so" "^ld-linux" "^libpthread" "^libdl\\.so" "^librt\\.so" "^libcud" "^libnv"
     POST_EXCLUDE_REGEXES "/libc\\.so" "/libm\\.so" "/ld-linux" "/libdnnl")
 endif()
 
