@@ -26,10 +26,11 @@ int open_lock(const std::filesystem::path& file) {
   return open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 }
 
-bool try_lock(int file) {
+/// `kind`: LOCK_EX or LOCK_SH.
+bool try_lock(int file, int kind = LOCK_EX) {
   int result = 0;
   do {
-    result = flock(file, LOCK_EX | LOCK_NB);
+    result = flock(file, kind | LOCK_NB);
   } while (result != 0 && errno == EINTR);
   return result == 0;
 }
@@ -45,12 +46,20 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-std::optional<FileLock> FileLock::try_take(const std::filesystem::path& file) {
+std::optional<FileLock> FileLock::try_kind(const std::filesystem::path& file, int kind) {
   const int handle = open_lock(file);
   if (handle < 0) return std::nullopt;
   FileLock lock(handle);
-  if (!try_lock(handle)) return std::nullopt;
+  if (!try_lock(handle, kind)) return std::nullopt;
   return lock;
+}
+
+std::optional<FileLock> FileLock::try_take(const std::filesystem::path& file) {
+  return try_kind(file, LOCK_EX);
+}
+
+std::optional<FileLock> FileLock::try_share(const std::filesystem::path& file) {
+  return try_kind(file, LOCK_SH);
 }
 
 std::optional<FileLock> FileLock::take(const std::filesystem::path& file, const std::stop_token& stop) {

@@ -15,6 +15,9 @@ class FileLock {
   [[nodiscard]] static std::optional<FileLock> try_take(const std::filesystem::path& file);
   /// Waits for it; empty when `stop` is requested first, or the file cannot be made.
   [[nodiscard]] static std::optional<FileLock> take(const std::filesystem::path& file, const std::stop_token& stop);
+  /// Holds it together with others who share it: nobody can take it meanwhile. Empty where somebody has taken it, or
+  /// the file cannot be made.
+  [[nodiscard]] static std::optional<FileLock> try_share(const std::filesystem::path& file);
 
   FileLock(FileLock&& other) noexcept : file_(other.file_) { other.file_ = -1; }
   FileLock& operator=(FileLock&& other) noexcept;
@@ -24,6 +27,7 @@ class FileLock {
 
  private:
   explicit FileLock(int file) : file_(file) {}
+  [[nodiscard]] static std::optional<FileLock> try_kind(const std::filesystem::path& file, int kind);
   int file_ = -1;
 };
 

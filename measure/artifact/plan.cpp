@@ -26,15 +26,6 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// The folder of a prefix in which the libraries lie; a wheel says lib, Debian lib/x86_64-linux-gnu, Fedora lib64.
-fs::path library_folder(const fs::path& prefix) {
-  for (const char* name : {"lib", "lib64"}) {
-    std::error_code error;
-    if (fs::is_directory(prefix / name, error)) return prefix / name;
-  }
-  return prefix / "lib";
-}
-
 /// Where the linker would find -lNAME: the given folders first, else what the compiler says. Empty: it would not.
 fs::path locate(const CompilerIdentity& compiler, const std::string& library, const std::vector<fs::path>& folders,
                 Clock::time_point deadline, const std::stop_token& stop) {
@@ -153,6 +144,14 @@ std::vector<std::string> unit_arguments(const std::vector<fs::path>& unit) {
   for (std::size_t i = 0; i + 1 < unit.size(); ++i) append(arguments, {"-include", unit[i].string()});
   arguments.push_back(unit.back().string());
   return arguments;
+}
+
+fs::path library_folder(const fs::path& prefix) {
+  for (const char* name : {"lib", "lib64"}) {
+    std::error_code error;
+    if (fs::is_directory(prefix / name, error)) return prefix / name;
+  }
+  return prefix / "lib";
 }
 
 std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, const BuildFlags& flags,

@@ -28,6 +28,9 @@ struct BuildPlan {
   std::vector<std::filesystem::path> libraries{};         ///< files linked, as far as the compiler tells where they are
 };
 
+/// The folder of a prefix in which the libraries lie; a wheel says lib, Fedora lib64.
+[[nodiscard]] std::filesystem::path library_folder(const std::filesystem::path& prefix);
+
 [[nodiscard]] std::expected<BuildPlan, BuildFailure> plan_build(const BuildRecipe& recipe, const BuildFlags& flags,
                                                                 const BuildOptions& options,
                                                                 std::chrono::steady_clock::time_point deadline,

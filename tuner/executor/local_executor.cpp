@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "measure/artifact/plan.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/digest.hpp"
 #include "space/unix_time.hpp"
@@ -14,6 +15,7 @@
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
 #include "tuner/executor/stray_runs.hpp"
+#include "tuner/executor/workplace.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -56,6 +58,7 @@ LocalExecutor::LocalExecutor(const CampaignSpec& spec, Options options)
                                            .wanted = frameworks_of(spec),
                                            .downloaded_bytes = options_.downloaded_bytes,
                                            .progress = options_.installing}),
+      staging_({.folder = options_.local_folder, .note = options_.note, .progress = options_.installing}),
       containment_(
           {.installation = options_.installation,
            .data_folder = spec.workload.data_folder,
@@ -152,7 +155,15 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_build(
   if (!flags) return failure(space::Outcome::BuildFailed, flags.error());
   const auto artifact = obtain(worker, *flags, onednn, stop);
   if (!artifact) return std::unexpected(artifact.error());
-  prepared.argv = {artifact->program.string()};
+  const std::filesystem::path program = artifact->program.filename();
+  prepared.argv = {(staging_.stage({.name = "build-" + artifact->key.substr(0, 12),
+                                    .identity = artifact->key,
+                                    .folder = artifact->program.parent_path(),
+                                    .files = {program}},
+                                   stop) /
+                    program)
+                       .string()};
+  stage_library(onednn, configuration, prepared, stop);
   prepared.worker = artifact->key;
   prepared.artifact = artifact->key;
   prepared.built_now = artifact->built_now;
@@ -170,6 +181,20 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_build(
                                    .build_ns = artifact->build_time.count(),
                                    .size_bytes = static_cast<std::int64_t>(artifact->bytes)};
   return prepared;
+}
+
+void LocalExecutor::stage_library(const std::filesystem::path& prefix, const space::Configuration& configuration,
+                                  PreparedWorker& prepared, const std::stop_token& stop) {
+  // In a container it is found where it was linked.
+  if (options_.local_folder.empty() || prefix.empty() || configuration.text_of("container", "host") != "host") return;
+  const std::filesystem::path folder = measure::library_folder(prefix);
+  const std::filesystem::path copy = staging_.stage({.name = "library-" + space::sha256(folder.string()).substr(0, 12),
+                                                     .identity = folder_state(folder),
+                                                     .folder = folder},
+                                                    stop);
+  constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";
+  if (copy != folder && prepared.launch.set.emplace(kLibraryPath, copy.string()).second)
+    std::erase(prepared.launch.unset, kLibraryPath);
 }
 
 measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, const PreparedWorker& prepared,
@@ -330,8 +355,9 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_environ
   const std::filesystem::path folder = options_.frameworks->worker_folder();
   const auto digest = python_worker_digest(*environment, folder, recipe.worker);
   if (!digest) return refuse_recipe(space::Outcome::BuildFailed, digest.error());
-  prepared.argv = python_arguments(*environment, folder, recipe.worker);
-  prepared.launch = python_launch(recipe, std::move(prepared.launch), environment->folder);
+  const measure::Environment here = staging_.stage(*environment, stop);
+  prepared.argv = python_arguments(here, folder, recipe.worker);
+  prepared.launch = python_launch(recipe, std::move(prepared.launch), here.folder);
   lead_to_cache(spec_.run, options_.caches_folder, *digest, prepared);
   prepared.artifact = environment->key;
   prepared.built_now = environment->installed_now;

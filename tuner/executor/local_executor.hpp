@@ -16,6 +16,7 @@
 #include "tuner/executor/containment.hpp"
 #include "tuner/executor/environment_maker.hpp"
 #include "tuner/executor/executor.hpp"
+#include "tuner/executor/staging.hpp"
 #include "tuner/installation/frameworks.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/own_workers.hpp"
@@ -35,7 +36,10 @@ class LocalExecutor final : public Executor {
     std::int64_t memory_bytes = 0;                 ///< limit of a run where the campaign names none; 0: no limit
     std::shared_ptr<const Frameworks> frameworks;  ///< null: our own workers alone
     std::int64_t downloaded_bytes = 0;             ///< for environments, by earlier sessions of the campaign
+    std::filesystem::path
+        local_folder{};  ///< on a disk of this node: what runs load is copied there; empty: nothing is
     std::function<void(std::string_view)> installing;  ///< hears the lines of an installation; may be empty
+    std::function<void(const std::string&)> note{};    ///< hears sentences about this machine; may be empty
   };
 
   /// `spec` must outlive the executor.
@@ -75,6 +79,9 @@ class LocalExecutor final : public Executor {
       const std::stop_token& stop);
   [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_image(
       const measure::EnvironmentRecipe& recipe, const space::Configuration& configuration, PreparedWorker prepared);
+  /// Leads to the library of a worker that was built here, on this node's own disk.
+  void stage_library(const std::filesystem::path& prefix, const space::Configuration& configuration,
+                     PreparedWorker& prepared, const std::stop_token& stop);
   [[nodiscard]] std::expected<measure::Artifact, PreparationFailure> obtain(const WorkerRecipe& worker,
                                                                             const measure::BuildFlags& flags,
                                                                             const std::filesystem::path& onednn,
@@ -84,6 +91,7 @@ class LocalExecutor final : public Executor {
   measure::ArtifactStore artifacts_;
   measure::LaunchMachine machine_;
   EnvironmentMaker environments_;
+  Staging staging_;
   Containment containment_;
   /// Flags → artifact found in this session: the key costs a preprocessor run per source file.
   std::map<std::string, measure::Artifact> found_;

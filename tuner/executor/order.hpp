@@ -172,6 +172,7 @@ struct Order {
 struct OrderAnswer {
   space::Fingerprint machine{};  ///< the one that carried it out; runs name its identity
   TaskAnswer result{};
+  std::vector<std::string> notes{};  ///< what the user should know of that machine, sentences
 };
 
 /// Works on several orders at once. Not thread-safe: the loop alone calls it.

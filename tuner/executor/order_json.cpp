@@ -480,6 +480,7 @@ void fields(F& f, Is<GateAnswer> auto& a) {
 template <typename F>
 void fields(F& f, Is<OrderAnswer> auto& a) {
   f("machine", a.machine);
+  f("notes", a.notes);
 }
 
 template <typename T>

@@ -134,9 +134,11 @@ std::expected<PreparedWorker, PreparationFailure> unless_full(
 }
 
 std::string data_state(const space::Workload& workload) {
+  return workload.data_folder.empty() ? std::string() : folder_state(workload.data_folder);
+}
+
+std::string folder_state(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
-  if (workload.data_folder.empty()) return {};
-  const fs::path folder = workload.data_folder;
   std::vector<std::string> lines;
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {

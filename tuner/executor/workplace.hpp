@@ -81,6 +81,10 @@ struct Workplace {
 /// taken away. No other folder than `data_folder` is looked at.
 [[nodiscard]] std::optional<db::Error> images_gone(const space::Workload& workload);
 
+/// What a folder holds: digest of the names, sizes and times of change of all files below it; no file is read. One that
+/// cannot be walked to its end has the state of what was seen of it.
+[[nodiscard]] std::string folder_state(const std::filesystem::path& folder);
+
 /// Which images a trial was trained on, for a folder of one's own may hold others tomorrow: digest of the names, sizes
 /// and times of change of all files below the workload's own folder of images; no file is read. Empty where the
 /// workload has no such folder. A folder that cannot be walked to its end has the state of what was seen of it: its

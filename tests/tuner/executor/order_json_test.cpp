@@ -65,7 +65,7 @@ NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i, j, k, l)
 NOCTURNE_MEMBERS(tuner::PairAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::GateAnswer::Verdict, a, b)
 NOCTURNE_MEMBERS(tuner::GateAnswer, a, b, c, d, e)
-NOCTURNE_MEMBERS(tuner::OrderAnswer, a, b)
+NOCTURNE_MEMBERS(tuner::OrderAnswer, a, b, c)
 #undef NOCTURNE_MEMBERS
 std::tuple<> members(const tuner::DescribeOrder&) {
   return {};

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -160,6 +161,9 @@ ExitCode run(const ExecuteOptions& options, Context& context) {
   auto folders = measuring.executor_options();
   if (!order.runs_folder.empty()) folders.runs_folder = order.runs_folder;
   folders.installing = [&](std::string_view line) { measuring.display().installing(std::string(line)); };
+  folders.local_folder = context.variable(tuner::kLocalFolderVariable).value_or("");
+  std::vector<std::string> notes;
+  folders.note = [&](const std::string& sentence) { notes.push_back(sentence); };
   tuner::LocalExecutor executor(spec, std::move(folders));
   if (const auto cpus = executor.cpus(); !order.cpus.empty() && order.cpus != cpus) {
     return complain(context, ExitCode::Unavailable,
@@ -168,13 +172,14 @@ ExitCode run(const ExecuteOptions& options, Context& context) {
   }
   const std::string images = tuner::data_state(spec.workload);
   const std::filesystem::path machine_wide;
-  const auto answer = tuner::carry_out(order.task, {.spec = spec,
-                                                    .executor = executor,
-                                                    .observer = measuring.display(),
-                                                    .interruption = measuring.interruption(),
-                                                    .fingerprint = measuring.fingerprint(),
-                                                    .images = images,
-                                                    .slot_folder = machine_wide});
+  auto answer = tuner::carry_out(order.task, {.spec = spec,
+                                              .executor = executor,
+                                              .observer = measuring.display(),
+                                              .interruption = measuring.interruption(),
+                                              .fingerprint = measuring.fingerprint(),
+                                              .images = images,
+                                              .slot_folder = machine_wide});
+  answer.notes = std::move(notes);
   measuring.display().clear();
   print_json(context, "answer", tuner::to_json(answer));
   if (measuring.interrupted()) return measuring.interruption_code();

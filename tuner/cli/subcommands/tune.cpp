@@ -281,6 +281,8 @@ class TuneSession {
                const measure::SweepReport& swept) {
     tuner::LocalExecutor::Options local = measuring_.executor_options();
     local.installing = [this](std::string_view line) { observers_.installing(std::string(line)); };
+    local.note = [this](const std::string& sentence) { observers_.note(sentence); };
+    local.local_folder = context_.variable(tuner::kLocalFolderVariable).value_or("");
     local.downloaded_bytes = downloaded_bytes(measuring_.store(), spec_.name);
     tuner::LocalExecutor executor(spec_, std::move(local));
     if (preflight.preflight != tuner::PreflightMode::Only)

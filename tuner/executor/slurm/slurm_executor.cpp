@@ -425,6 +425,8 @@ std::expected<OrderAnswer, OrderEnd> SlurmExecutor::judge(Node& node, const Step
     return std::unexpected(OrderEnd::Lost);
   }
   node.failures = 0;
+  for (const std::string& note : result.answer->notes)
+    if (node.notes.insert(note).second) say(fmt::format("on the node {}: {}", node.name, note));
   return *result.answer;
 }
 

@@ -97,7 +97,8 @@ class SlurmExecutor final : public OrderExecutor {
     Moment not_before{};          ///< after a failure
     std::optional<Task> order{};  ///< in hand: a trial or a pair
     Default default_state = Default::Unknown;
-    Moment default_at{};  ///< when it was measured last
+    Moment default_at{};            ///< when it was measured last
+    std::set<std::string> notes{};  ///< what it told, each said once
   };
 
   SlurmExecutor(Options options, const CampaignSpec& spec, const space::Fingerprint& machine, OrderObserver& observer,
