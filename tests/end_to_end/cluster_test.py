@@ -12,6 +12,7 @@ import shlex
 import signal
 import time
 
+from frameworks_test import Tree, campaign as frameworks_campaign
 from full_disk_test import SmallDisk, own_mounts
 from slurm import Slurm, kill, skip_without_slurm
 from workspace import PATIENCE, Workspace, campaign, wait_until, workers_alive
@@ -152,6 +153,72 @@ def runs_on_a_registered_cluster(slurm, place, alone):
     assert (place.folder / "module-n1").exists(), said(place)
     assert len(hosts(place)["search"]) == 2, hosts(place)
     is_whole(place, alone)
+
+
+def stages_what_it_loads(slurm, place, alone):
+    """Each node loads the framework from a disk of its own, but for n3, which has none."""
+    for name in ["n1", "n2"]:
+        (place.folder / f"disk-{name}").mkdir()
+    tree = Tree(place)
+    tree.add("slow-1")
+    tree.add("quick-1")
+    place.run("env", "install", "slow-1", "quick-1", env=tree.variables, check=0)
+    number = submit(slurm, place, place.write(frameworks_campaign(["slow-1", "quick-1"])), "--nodes", 3, "--time", "00:30:00",
+                    variables=tree.variables)
+    wait_for_end(slurm, place, number)
+    loaded = {}
+    with place.database() as connection:
+        rows = connection.execute("SELECT ready_json, fields_json FROM runs JOIN fingerprints ON hash = fingerprint_hash"
+                                  " WHERE ready_json IS NOT NULL").fetchall()
+    for ready, fields in rows:
+        host = next(field["value"] for field in json.loads(fields) if field["name"] == "system.host")
+        loaded.setdefault(host, set()).add(str(pathlib.Path(json.loads(ready)["python"]).parents[2]))
+    for name in ["n1", "n2"]:
+        assert loaded.pop(name) == {f"{place.folder}/disk-{name}/nocturne-0"}, (loaded, said(place))
+    assert loaded.pop("n3") == {f"{place.data}/environments"}, (loaded, said(place))
+    assert "on the node n3: slow-1 is not copied to this machine's own disk, and loaded from " in said(place), said(place)
+    assert "on the node n2: " not in said(place), said(place)
+    found = doctor(slurm, place, check=0)
+    told = next(each for each in found["findings"] if each["subject"] == "node-local folder")
+    assert (told["health"], told["found"]) == ("note", "cannot be written on n3"), told
+
+
+def a_disk_of_its_own(place):
+    """Lines of slurm.conf: each node names one."""
+    prolog = place.folder / "prolog"
+    prolog.write_text(f"#!/bin/sh\necho export NOCTURNE_LOCAL_FOLDER={place.folder}/disk-$SLURMD_NODENAME\n")
+    prolog.chmod(0o755)
+    return f"TaskProlog={prolog}\n"
+
+
+def tunes_each_class(slurm, place, alone):
+    """n3 has another processor. A campaign on n1 and n2, then one on n3, which begins with what the first one found."""
+    file = place.write(campaign(name="sisters", strategy="auto", trials=8, parameters=PARAMETERS))
+    done = place.run("tune", file, "--nodes", 2, "--each-class", "--time", "00:30:00", "--json", env=slurm.environment, check=0)
+    sisters = json.loads(done.stdout)["campaigns"]
+    assert [(each["on"], each["nodes"]) for each in sisters] == [(["n1", "n2"], 2), (["n3"], 1)], sisters
+    names = [each["campaign"] for each in sisters]
+    assert all(re.fullmatch("sisters-[0-9a-f]{6}", name) for name in names) and names[0] != names[1], names
+    for each in sisters:
+        wait_for_end(slurm, place, each["job"])
+    with place.database() as connection:
+        rows = connection.execute("SELECT campaigns.name, fields_json FROM runs JOIN trials ON trials.id = trial_id JOIN campaigns"
+                                  " ON campaigns.id = campaign_id JOIN fingerprints ON hash = runs.fingerprint_hash").fetchall()
+    used = {}
+    for name, fields in rows:
+        used.setdefault(name, set()).add(next(field["value"] for field in json.loads(fields) if field["name"] == "system.host"))
+    assert used == {names[0]: {"n1", "n2"}, names[1]: {"n3"}}, (used, said(place))
+    logs = [(place.data / "logs" / f"{each['campaign']}-job-{each['job']}.log").read_text() for each in sisters]
+    assert "history:" not in logs[0], logs[0]
+    assert "history: 1 campaign of another machine, workload or space ranks" in logs[1], logs[1]
+    inside = slurm.call("srun", "-n1", *place.command("tune", file, "--each-class"))
+    assert inside.returncode == 2 and "--each-class submits jobs, and this is inside of job" in inside.stderr, inside.stderr
+
+
+def another_processor(place):
+    cpuinfo = place.folder / "cpuinfo"
+    cpuinfo.write_text(re.sub("(?m)^model name.*", "model name\t: another one", pathlib.Path("/proc/cpuinfo").read_text()))
+    return {"n3": ("/proc/cpuinfo", cpuinfo)}
 
 
 def refuses_a_folder_that_is_not_shared(slurm, place, alone):
@@ -325,11 +392,11 @@ def main():
         alone = measured(machine)
         assert len(alone) == CONFIGURATIONS, alone
     scenes = [is_the_campaign_of_one_machine, goes_on_after_its_notice, goes_on_in_a_job_that_depends_on_it,
-              uses_the_allocation_of_its_shell, runs_on_a_registered_cluster]
+              uses_the_allocation_of_its_shell, runs_on_a_registered_cluster, stages_what_it_loads]
     if why := own_mounts():
-        print(f"no mounts of its own ({why}): no data folder is full")
+        print(f"no mounts of its own ({why}): no data folder is full, and no node is of another class")
     else:
-        scenes.append(fills_its_data_folder)
+        scenes += [fills_its_data_folder, tunes_each_class]
     if options.long:
         scenes += [is_drained_and_cancelled, refuses_a_folder_that_is_not_shared, loses_a_node, loses_its_batch_host,
                    hears_nothing_of_a_node]
@@ -344,8 +411,10 @@ def main():
         with Workspace() as place:
             place.data.mkdir()
             hidden = {"n3": place.data} if scene is refuses_a_folder_that_is_not_shared else {}
-            more = an_hour_later(place) if scene is has_a_clock_that_is_an_hour_off else ""
-            with Slurm(place.folder / "slurm", nodes=3, task=options.task, hidden=hidden, more=more) as slurm:
+            other = another_processor(place) if scene is tunes_each_class else {}
+            more = {has_a_clock_that_is_an_hour_off: an_hour_later, stages_what_it_loads: a_disk_of_its_own}.get(scene)
+            with Slurm(place.folder / "slurm", nodes=3, task=options.task, hidden=hidden, other=other,
+                       more=more(place) if more else "") as slurm:
                 scene(slurm, place, alone)
         print(f"{scene.__name__}: {time.monotonic() - began:.1f} s", flush=True)
     if options.long and not options.scene:

@@ -75,9 +75,11 @@ def kill(pids, with_signal=signal.SIGKILL):
 
 
 class Slurm:
-    def __init__(self, folder, nodes=1, task="task/none", hidden=None, more=""):
-        """`hidden`: {node: a folder that is another one there}. `more`: lines of slurm.conf."""
+    def __init__(self, folder, nodes=1, task="task/none", hidden=None, other=None, more=""):
+        """`hidden`: {node: a folder that is another one there}. `other`: {node: (a file, the one that is there instead)}.
+        `more`: lines of slurm.conf."""
         self.hidden = hidden or {}
+        self.other = other or {}
         self.folder = pathlib.Path(folder)
         self.names = [f"n{number + 1}" for number in range(nodes)]
         for part in ["state"] + [f"spool.{name}" for name in self.names]:
@@ -115,10 +117,14 @@ class Slurm:
         self.programs.append(self.daemons[name])
 
     def without(self, name):
-        """Words before the daemon of that node, for a folder that it does not share."""
-        if name not in self.hidden:
-            return []
-        return ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none "{self.hidden[name]}" && exec "$@"', "sh"]
+        """Words before the daemon of that node, for a folder that it does not share, or a file that is another one there."""
+        mounts = []
+        if name in self.hidden:
+            mounts.append(f'mount -t tmpfs none "{self.hidden[name]}"')
+        if name in self.other:
+            file, instead = self.other[name]
+            mounts.append(f'mount --bind "{instead}" "{file}"')
+        return ["unshare", "-m", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh"] if mounts else []
 
     def step_daemons(self, name):
         """They work in that node's spool, or write into its log."""

@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tuner/doctor/node_classes.hpp"
 #include "tuner/executor/machine_difference.hpp"
+#include "tuner/executor/staging.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -33,14 +35,6 @@ std::optional<std::pair<int, int>> version_in(const std::string& text) {
   if (year.ptr == end || *year.ptr != '.') return std::nullopt;
   if (std::from_chars(year.ptr + 1, end, version.second).ec != std::errc()) return std::nullopt;
   return version;
-}
-
-std::string kind_words(const ClusterNode& node) {
-  std::string words =
-      fmt::format("{} CPUs ({}), {} MB", node.cpus.value_or(0), node.topology, node.memory_mb.value_or(0));
-  for (const std::string& more : {node.features, node.gres})
-    if (!more.empty()) words += ", " + more;
-  return words;
 }
 
 /// Names of the nodes of which something holds.
@@ -104,7 +98,7 @@ Diagnosis check_cluster_nodes(const std::vector<ClusterNode>& nodes) {
 
 Diagnosis check_node_kinds(const std::vector<ClusterNode>& nodes) {
   std::map<std::string, std::size_t> kinds;
-  for (const ClusterNode& node : nodes) ++kinds[kind_words(node)];
+  for (const ClusterNode& node : nodes) ++kinds[node.kind()];
   Diagnosis finding{.subject = "kinds of nodes"};
   for (const auto& [words, number] : kinds)
     finding.found += fmt::format("{}{} × {}", finding.found.empty() ? "" : "; ", number, words);
@@ -184,6 +178,32 @@ Diagnosis check_sharing(const std::vector<NodeAnswer>& answers, const std::files
                                                      folder.string(), answers.size())};
 }
 
+Diagnosis check_local_folders(const std::vector<NodeAnswer>& answers) {
+  const auto loads_from_share = "what is loaded from the data folder is measured as start-up there";
+  Diagnosis finding{.subject = "node-local folder", .health = Health::Note};
+  const auto nameless = nodes_where(answers, [](const NodeAnswer& each) { return !each.names_local_folder; });
+  const auto useless =
+      nodes_where(answers, [](const NodeAnswer& each) { return each.names_local_folder && !each.local_free_mb; });
+  if (!nameless.empty()) {
+    finding.found = nameless.size() == answers.size() ? "none is named" : "none is named on " + listed(nameless);
+    finding.meaning = fmt::format(
+        "{}: name a folder of the node's own disk, by local_folder in the registered "
+        "infrastructure or {} on the nodes",
+        loads_from_share, kLocalFolderVariable);
+    return finding;
+  }
+  if (!useless.empty()) {
+    finding.found = "cannot be written on " + listed(useless);
+    finding.meaning = fmt::format("{}; is there a folder of that name?", loads_from_share);
+    return finding;
+  }
+  const auto least = std::ranges::min(answers, {}, [](const NodeAnswer& each) { return *each.local_free_mb; });
+  finding.health = Health::Good;
+  finding.found =
+      fmt::format("on each of {} nodes; {} MB are free on {}", answers.size(), *least.local_free_mb, least.node);
+  return finding;
+}
+
 Diagnosis check_program_on_nodes(const std::vector<NodeAnswer>& answers) {
   std::vector<std::string> silent;
   for (const NodeAnswer& answer : answers)
@@ -196,22 +216,6 @@ Diagnosis check_program_on_nodes(const std::vector<NodeAnswer>& answers) {
           .health = silent.size() == answers.size() ? Health::Bad : Health::Note,
           .found = fmt::format("{}", fmt::join(silent, "; ")),
           .meaning = "nocturne must lie at the same path on all nodes, with the libraries that it needs"};
-}
-
-std::vector<std::size_t> classes_of(const std::vector<NodeAnswer>& answers) {
-  std::vector<std::string> keys;
-  std::vector<std::size_t> classes;
-  for (const NodeAnswer& answer : answers) {
-    if (!answer.machine) {
-      classes.push_back(0);
-      continue;
-    }
-    const std::string key = answer.machine->key();
-    const auto known = std::ranges::find(keys, key);
-    classes.push_back(static_cast<std::size_t>(known - keys.begin()) + 1);
-    if (known == keys.end()) keys.push_back(key);
-  }
-  return classes;
 }
 
 Diagnosis check_classes(const std::vector<NodeAnswer>& answers) {
@@ -233,7 +237,9 @@ Diagnosis check_classes(const std::vector<NodeAnswer>& answers) {
     const auto& other = answers[static_cast<std::size_t>(std::ranges::find(classes, each) - classes.begin())];
     finding.meaning += fmt::format("on {} {}; ", other.node, difference_words(*first.machine, *other.machine));
   }
-  finding.meaning += "a campaign keeps to the class of its first node: --constraint, --exclude or --partition choose";
+  finding.meaning +=
+      "a campaign keeps to the class of its first node: --constraint, --exclude or --partition choose, and tune "
+      "--each-class makes one of each";
   return finding;
 }
 

@@ -29,6 +29,8 @@ namespace nocturne::tuner {
 
 /// Whether each sees what this machine wrote into the data folder, and what the others did.
 [[nodiscard]] Diagnosis check_sharing(const std::vector<NodeAnswer>& answers, const std::filesystem::path& folder);
+/// Whether each has a folder on a disk of its own, for what runs load.
+[[nodiscard]] Diagnosis check_local_folders(const std::vector<NodeAnswer>& answers);
 /// Whether this program runs there.
 [[nodiscard]] Diagnosis check_program_on_nodes(const std::vector<NodeAnswer>& answers);
 /// Which classes they form: sets that agree in what must match.
@@ -36,8 +38,5 @@ namespace nocturne::tuner {
 /// How nodes of one class differ in what may change times.
 [[nodiscard]] Diagnosis check_likeness(const std::vector<NodeAnswer>& answers);
 [[nodiscard]] Diagnosis check_clocks(const std::vector<NodeAnswer>& answers);
-
-/// The number of each node's class, from 1; 0: the node did not say what it is.
-[[nodiscard]] std::vector<std::size_t> classes_of(const std::vector<NodeAnswer>& answers);
 
 }  // namespace nocturne::tuner

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <ranges>
 #include <sstream>
 #include <system_error>
@@ -16,6 +17,7 @@
 #include "space/write_file.hpp"
 #include "tuner/executor/order_json.hpp"
 #include "tuner/executor/slurm/step.hpp"
+#include "tuner/executor/staging.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -26,12 +28,19 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kLongestQuestion = std::chrono::minutes(5);
 constexpr std::chrono::seconds kPoliteEnd{5};
 
-// FOLDER NUMBER PROGRAM…: says which node this is and what its clock shows, writes a file and waits, at most a minute,
-// until it sees those of the others; then the program says what the node is.
-constexpr const char* kQuestion = R"sh(folder=$1 number=$2; shift 2
+// FOLDER NUMBER PROGRAM…: says which node this is, what its clock shows and how much is free on its own disk, writes a
+// file and waits, at most a minute, until it sees those of the others; then the program says what the node is.
+constexpr const char* kQuestion = R"sh(folder=$1 number=${SLURM_STEP_NUM_NODES:-$2}; shift 2
 node=${SLURMD_NODENAME:-$(hostname)}
 echo "node $node"
 echo "clock $(date +%s)"
+if [ -n "$NOCTURNE_LOCAL_FOLDER" ]; then
+  if [ -d "$NOCTURNE_LOCAL_FOLDER" ] && [ -w "$NOCTURNE_LOCAL_FOLDER" ]; then
+    echo "disk $(df -Pm "$NOCTURNE_LOCAL_FOLDER" | awk 'END { print $4 }')"
+  else
+    echo "disk none"
+  fi
+fi
 if [ ! -d "$folder" ]; then echo blind; exit 0; fi
 echo here > "$folder/$node.here"
 left=60
@@ -98,6 +107,10 @@ NodeAnswer read_answer_of_node(const std::vector<std::string>& lines, std::int64
     } else if (key == "clock") {
       words >> word;
       answer.clock_ahead_seconds = certainly_ahead(number_in(word).value_or(before), before, after);
+    } else if (key == "disk") {
+      words >> word;
+      answer.names_local_folder = true;
+      answer.local_free_mb = number_in(word);
     } else if (key == "blind") {
       answer.sees_folder = false;
     } else if (key == "sees") {
@@ -123,6 +136,13 @@ bool ClusterNode::is_up() const {
   constexpr std::array<std::string_view, 5> kUp = {"idle", "mix", "alloc", "comp", "resv"};
   // What stands behind it says that it is asleep, or being started: "idle~". A '*' says that it does not answer.
   return !state.ends_with('*') && std::ranges::any_of(kUp, [&](std::string_view up) { return state.starts_with(up); });
+}
+
+std::string ClusterNode::kind() const {
+  std::string words = fmt::format("{} CPUs ({}), {} MB", cpus.value_or(0), topology, memory_mb.value_or(0));
+  for (const std::string& more : {features, gres})
+    if (!more.empty()) words += ", " + more;
+  return words;
 }
 
 const ClusterPartition* Cluster::partition(std::string_view named) const {
@@ -206,15 +226,20 @@ std::expected<std::vector<NodeAnswer>, std::string> ask_nodes(const NodeQuestion
                                    "-Q",
                                    "--label",
                                    "--job-name=doctor",
-                                   "--nodes=" + number,
-                                   "--ntasks=" + number,
+                                   (question.or_fewer ? "--nodes=1-" : "--nodes=") + number,
                                    "--mem=0",
                                    "--cpu-bind=none"};
+  // Without a number of tasks there is one on each node; with one, of a range as few nodes as will do.
+  if (!question.or_fewer) argv.push_back("--ntasks=" + number);
   argv.insert(argv.end(), question.options.begin(), question.options.end());
   argv.insert(argv.end(), {"/bin/sh", "-c", kQuestion, "sh", folder.string(), number});
   argv.insert(argv.end(), question.program.begin(), question.program.end());
+  std::map<std::string, std::string> variables;
+  if (!question.local_folder.empty() && std::getenv(kLocalFolderVariable) == nullptr)
+    variables[kLocalFolderVariable] = question.local_folder;
   const std::int64_t before = unix_seconds();
   const auto result = measure::run_command({.argv = std::move(argv),
+                                            .variables = std::move(variables),
                                             .unset = unset_for_steps(),
                                             .errors = folder / "errors",
                                             .polite = kPoliteEnd,

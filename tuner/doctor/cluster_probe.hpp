@@ -29,6 +29,8 @@ struct ClusterNode {
   [[nodiscard]] bool is_idle() const { return state == "idle"; }
   /// It takes jobs, now or when others have ended.
   [[nodiscard]] bool is_up() const;
+  /// What Slurm knows of its hardware, in words: "64 CPUs (2:32:1), 256000 MB, avx512".
+  [[nodiscard]] std::string kind() const;
 };
 
 struct ClusterPartition {
@@ -61,6 +63,8 @@ struct NodeAnswer {
   std::set<std::string> sees{};                 ///< nodes whose files in it are seen there, within a minute
   bool seen_here = false;                       ///< its own file is seen by the machine that asked
   std::int64_t clock_ahead_seconds = 0;         ///< of that machine's, for certain; below 0: behind
+  bool names_local_folder = false;              ///< of its own disk, for what runs load (executor/staging.hpp)
+  std::optional<std::int64_t> local_free_mb{};  ///< free there; empty: no folder that can be written
   std::optional<space::Fingerprint> machine{};  ///< empty: our program did not say what the node is
   std::string reason{};                         ///< why not
 };
@@ -74,8 +78,10 @@ struct NodeQuestion {
   SlurmCommands commands{};
   std::vector<std::string> options{};  ///< of srun: which nodes, as which job
   std::size_t nodes = 1;
+  bool or_fewer = false;               ///< as many of them as can be had at once
   std::vector<std::string> program{};  ///< nocturne --data FOLDER
   std::filesystem::path folder{};      ///< in the data folder; made, and removed
+  std::string local_folder{};          ///< of a node's own disk, where its environment names none; empty: none
 };
 
 /// Asks so many nodes at once what they are, and what they see of each other. Blocks for some minutes at most. The

@@ -66,6 +66,7 @@ if [ "$name" != describe ] || [ $first ]; then
     never_runs) echo "srun: error: Unable to create step for job 7: Requested nodes are busy" >&2; exit 1;;
     lost) echo "srun: error: Node failure on $node" >&2; exit 0;;
     refused) echo "nocturne: the order is for the CPUs 4095" >&2; exit 5;;
+    tells) "$@" | sed 's/"notes": \[\]/"notes": ["its disk is full"]/'; exit;;
     broken) "$@" | sed 's/"outcome": "ok"/"outcome": "crashed"/'; exit;;
     out_of_time) cat > {0}/order
       "$@" < {0}/order | sed 's/"end": "finished"/"end": "out_of_time"/; s/"reason": ""/"reason": "the build of it was cut"/'
@@ -428,6 +429,15 @@ TEST_CASE("a node of another class is left out, and told why", "[slurm]") {
              ContainsSubstring("the node n2 is left out: it is of another class: cpu.model is 'another', not"));
 }
 
+TEST_CASE("what a node tells of itself is said once", "[slurm]") {
+  Nodes nodes;
+  nodes.does("n1", "tells");
+  nodes.reopen({"n1"});
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+  CHECK(nodes.answer_to(1, 64).end == OrderEnd::Finished);
+  CHECK(nodes.notes.text() == "on the node n1: its disk is full");
+}
+
 TEST_CASE("a data folder that a node does not share is refused", "[slurm]") {
   Nodes nodes;
   nodes.does("n2", "sees_nothing");
@@ -654,6 +664,10 @@ TEST_CASE("a job is queued again, by itself or by one that depends on it", "[slu
   CHECK(again->sentence == "job 7 may not be queued again; job 8 goes on after it");
   CHECK(again->dependent);
   CHECK(read_file(folder.path() / "told") == "1 --parsable --dependency=afterany:7 /shared/evening.sh\n");
+  // Sisters go on one at a time.
+  make_file(folder.path() / "sister.sh", "#!/bin/sh\n#SBATCH --dependency=singleton\n");
+  REQUIRE(tuner::queue_again(strict, job, folder.path() / "sister.sh"));
+  CHECK_THAT(read_file(folder.path() / "told"), ContainsSubstring(" --dependency=afterany:7,singleton "));
   CHECK_FALSE(tuner::queue_again(strict, job, {}));
   CHECK_FALSE(tuner::queue_again(obliging, {.job = "7", .nodes = {"n1"}, .here = "n1"}, {}));
 }

@@ -71,6 +71,22 @@ TEST_CASE("a job runs on a registered cluster: its modules, its default partitio
   CHECK_THAT(site.cli.err(), ContainsSubstring("/executor/slurm/cluster: the infrastructure 'local' has no Slurm"));
 }
 
+TEST_CASE("a job names the folder of the nodes' own disks, unless a node does", "[cli][slurm]") {
+  Site site;
+  REQUIRE(site.tune({"--print", "--cluster", "hill"}) == ExitCode::Ok);
+  CHECK_THAT(site.cli.out(), !ContainsSubstring("NOCTURNE_LOCAL_FOLDER"));
+  make_file(site.cli.folder() / "config/nocturne/infrastructures/hill.json",
+            R"({"infrastructure": "hill", "scheduler": "slurm", "local_folder": "/local disk"})");
+  REQUIRE(site.tune({"--print", "--cluster", "hill"}) == ExitCode::Ok);
+  const std::string script = site.cli.out();
+  const auto line = script.find("[ -n \"${NOCTURNE_LOCAL_FOLDER+set}\" ]");
+  REQUIRE(line != std::string::npos);
+  const std::string ends = script.substr(line, script.find('\n', line) - line) + "; echo $NOCTURNE_LOCAL_FOLDER";
+  CHECK(shell(ends).output == "/local disk\n");
+  CHECK(shell("NOCTURNE_LOCAL_FOLDER=/ssd; " + ends).output == "/ssd\n");
+  CHECK(shell("NOCTURNE_LOCAL_FOLDER=; " + ends).output == "\n");
+}
+
 TEST_CASE("what Slurm would not take is refused before it is asked", "[cli][slurm]") {
   Site site;
   CHECK(site.tune({"--print", "--gres", "gpu 1"}) == ExitCode::Usage);

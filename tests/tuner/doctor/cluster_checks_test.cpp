@@ -9,6 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "tuner/doctor/node_classes.hpp"
 #include "tuner/executor/order_json.hpp"
 
 using namespace nocturne;
@@ -129,6 +130,25 @@ TEST_CASE("nodes are told apart by what must match, and compared by what may cha
   CHECK(check_program_on_nodes(answers).health == Health::Bad);
   CHECK_THAT(check_program_on_nodes(answers).found, ContainsSubstring("n1: execve()"));
   CHECK(check_classes(answers).health == Health::Note);
+}
+
+TEST_CASE("a node without a folder on its own disk is named", "[doctor][slurm]") {
+  const std::string printed =
+      "0: node n1\n0: disk 5000\n1: node n2\n1: disk none\n2: node n3\n3: node n4\n3: disk 700\n";
+  const auto answers = read_node_answers(printed, "", 0, 1);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0].local_free_mb == 5000);
+  const Diagnosis good = check_local_folders({answers[0], answers[3]});
+  CHECK(good.health == Health::Good);
+  CHECK(good.found == "on each of 2 nodes; 700 MB are free on n4");
+  const Diagnosis useless = check_local_folders({answers[0], answers[1]});
+  CHECK(useless.health == Health::Note);
+  CHECK(useless.found == "cannot be written on n2");
+  CHECK(check_local_folders({answers[0], answers[2]}).found == "none is named on n3");
+  const Diagnosis nameless = check_local_folders({answers[2]});
+  CHECK(nameless.health == Health::Note);
+  CHECK(nameless.found == "none is named");
+  CHECK_THAT(nameless.meaning, ContainsSubstring("measured as start-up") && ContainsSubstring("NOCTURNE_LOCAL_FOLDER"));
 }
 
 TEST_CASE("a clock is wrong where it is certainly so", "[doctor][slurm]") {

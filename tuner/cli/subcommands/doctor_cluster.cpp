@@ -19,6 +19,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/doctor/cluster_checks.hpp"
 #include "tuner/doctor/cluster_probe.hpp"
+#include "tuner/doctor/node_classes.hpp"
 #include "tuner/executor/slurm/allocation.hpp"
 #include "tuner/executor/slurm/job.hpp"
 
@@ -31,11 +32,12 @@ using tuner::Health;
 constexpr std::size_t kMostAsked = 8;
 
 /// What is registered of the cluster; its default partition becomes the one that is asked for. Throws Refusal.
-Diagnosis registered_cluster(SlurmWords& words, const Context& context) {
+Diagnosis registered_cluster(SlurmWords& words, std::string& local_folder, const Context& context) {
   const tuner::Registry registry = registry_here(context);
   const tuner::Infrastructure& site = slurm_site(context, registry, slurm_word(words, "cluster"), "--cluster");
   if (const auto* usual = site.partition(""); usual != nullptr && slurm_word(words, "partition").empty())
     words["partition"] = usual->name;
+  local_folder = site.local_folder;
   Diagnosis finding{.subject = "registered",
                     .found = fmt::format("{}, {} module lines, shared folder {}", site.name, site.modules.size(),
                                          site.shared_folder.empty() ? "not named" : site.shared_folder)};
@@ -51,30 +53,6 @@ std::vector<std::string> job_options(const SlurmWords& words) {
     if (key.passed_on && !value.empty()) options.push_back(fmt::format("--{}={}", key.name, value));
   }
   return options;
-}
-
-/// Empty: no node can be asked.
-std::optional<tuner::NodeQuestion> question_for(const SlurmWords& words, const Context& context,
-                                                const tuner::SlurmCommands& commands,
-                                                const std::vector<tuner::ClusterNode>& nodes) {
-  const auto allocation =
-      value_or_refuse(context, ExitCode::Unavailable, tuner::present_allocation(context.environment));
-  const auto idle = static_cast<std::size_t>(std::ranges::count_if(nodes, &tuner::ClusterNode::is_idle));
-  tuner::NodeQuestion question{
-      .commands = commands,
-      .nodes = std::min(allocation ? allocation->nodes.size() : idle, kMostAsked),
-      .program = {measure::own_program_path().string(), "--data", context.data_folder().string()},
-      .folder = context.data_folder() / "cluster" / fmt::format("doctor-{}", ::getpid())};
-  if (const std::string wanted = slurm_word(words, "nodes"); !wanted.empty())
-    question.nodes = static_cast<std::size_t>(std::stoull(wanted));
-  if (question.nodes == 0) return std::nullopt;
-  if (allocation) {
-    question.options = {"--overlap"};
-  } else {
-    question.options = job_options(words);
-    question.options.insert(question.options.end(), {"--exclusive", "--immediate=30", "--time=6"});
-  }
-  return question;
 }
 
 void add_findings(std::vector<Diagnosis>& findings, std::initializer_list<Diagnosis> more) {
@@ -100,9 +78,9 @@ std::vector<tuner::NodeAnswer> examine_nodes(std::vector<Diagnosis>& findings,
                << std::flush;
   auto answers = tuner::ask_nodes(*question);
   if (!answers) return not_asked(answers.error());
-  add_findings(findings,
-               {tuner::check_sharing(*answers, context.data_folder()), tuner::check_program_on_nodes(*answers),
-                tuner::check_classes(*answers), tuner::check_likeness(*answers), tuner::check_clocks(*answers)});
+  add_findings(findings, {tuner::check_sharing(*answers, context.data_folder()), tuner::check_local_folders(*answers),
+                          tuner::check_program_on_nodes(*answers), tuner::check_classes(*answers),
+                          tuner::check_likeness(*answers), tuner::check_clocks(*answers)});
   return *std::move(answers);
 }
 
@@ -120,10 +98,34 @@ nlohmann::json nodes_json(const std::vector<tuner::ClusterNode>& nodes, const st
 
 }  // namespace
 
+std::optional<tuner::NodeQuestion> question_for(const SlurmWords& words, const Context& context,
+                                                const tuner::SlurmCommands& commands,
+                                                const std::vector<tuner::ClusterNode>& nodes, std::size_t most) {
+  const auto allocation =
+      value_or_refuse(context, ExitCode::Unavailable, tuner::present_allocation(context.environment));
+  const auto idle = static_cast<std::size_t>(std::ranges::count_if(nodes, &tuner::ClusterNode::is_idle));
+  tuner::NodeQuestion question{
+      .commands = commands,
+      .nodes = std::min(allocation ? allocation->nodes.size() : idle, most),
+      .program = {measure::own_program_path().string(), "--data", context.data_folder().string()},
+      .folder = context.data_folder() / "cluster" / fmt::format("doctor-{}", ::getpid())};
+  if (const std::string wanted = slurm_word(words, "nodes"); !wanted.empty())
+    question.nodes = static_cast<std::size_t>(std::stoull(wanted));
+  if (question.nodes == 0) return std::nullopt;
+  if (allocation) {
+    question.options = {"--overlap"};
+  } else {
+    question.options = job_options(words);
+    question.options.insert(question.options.end(), {"--exclusive", "--immediate=30", "--time=6"});
+  }
+  return question;
+}
+
 ClusterExamination examine_cluster(const SlurmWords& words, const Context& context) {
   SlurmWords wanted = words;
   ClusterExamination found{.cluster = slurm_word(words, "cluster")};
-  if (!found.cluster.empty()) add_findings(found.findings, {registered_cluster(wanted, context)});
+  std::string local_folder;
+  if (!found.cluster.empty()) add_findings(found.findings, {registered_cluster(wanted, local_folder, context)});
 
   std::vector<std::string> missing;
   for (const char* name : {"sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"})
@@ -152,7 +154,9 @@ ClusterExamination examine_cluster(const SlurmWords& words, const Context& conte
   add_findings(found.findings, {tuner::check_cluster_nodes(nodes), tuner::check_node_kinds(nodes),
                                 tuner::check_job_limits(settings, cluster.partition(partition)),
                                 tuner::check_requeue(tuner::may_be_requeued(*commands, job_options(wanted)))});
-  const auto answers = examine_nodes(found.findings, question_for(wanted, context, *commands, nodes), context);
+  auto question = question_for(wanted, context, *commands, nodes, kMostAsked);
+  if (question) question->local_folder = local_folder;
+  const auto answers = examine_nodes(found.findings, question, context);
   found.nodes = nodes_json(nodes, answers);
   return found;
 }

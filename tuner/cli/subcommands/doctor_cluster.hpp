@@ -2,6 +2,8 @@
 
 /// `nocturne doctor --cluster [NAME]`: whether campaigns can run on the nodes of a cluster.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,9 @@
 
 #include "tuner/cli/choice/slurm_options.hpp"
 #include "tuner/cli/context.hpp"
+#include "tuner/doctor/cluster_probe.hpp"
 #include "tuner/doctor/finding.hpp"
+#include "tuner/executor/slurm/allocation.hpp"
 
 namespace nocturne::cli {
 
@@ -22,5 +26,12 @@ struct ClusterExamination {
 /// Asks Slurm, and up to eight of its idle nodes, or `nodes` of them, by one short job; inside of a job its nodes. Says
 /// on context.err what takes its time. Throws Refusal where the named cluster is not registered, or has no Slurm.
 [[nodiscard]] ClusterExamination examine_cluster(const SlurmWords& words, const Context& context);
+
+/// For asking the idle nodes of a cluster, `most` at once or as many as the words say; inside of a job its nodes.
+/// Empty: there is none. Throws Refusal.
+[[nodiscard]] std::optional<tuner::NodeQuestion> question_for(const SlurmWords& words, const Context& context,
+                                                              const tuner::SlurmCommands& commands,
+                                                              const std::vector<tuner::ClusterNode>& nodes,
+                                                              std::size_t most);
 
 }  // namespace nocturne::cli

@@ -25,6 +25,7 @@
 #include "tuner/cli/choice/registered.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/subcommands/tune_command.hpp"
+#include "tuner/cli/subcommands/tune_each_class.hpp"
 #include "tuner/executor/carry_out.hpp"
 #include "tuner/executor/slurm/job.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -66,7 +67,7 @@ std::vector<std::string> job_command(const Context& context) {
   std::vector<std::string> words = program_words(context);
   for (auto word = context.arguments.begin(); word != context.arguments.end(); ++word) {
     const std::string_view name = std::string_view(*word).substr(0, word->find('='));
-    if (*word == "--print") continue;
+    if (name == "--print" || name == "--each-class") continue;
     if (!is_of_the_job(name))
       words.push_back(*word);
     else if (name == *word && std::next(word) != context.arguments.end())
@@ -83,7 +84,8 @@ seconds notice_of(const tuner::CampaignSpec& spec, std::optional<seconds> time) 
 
 /// Throws Refusal.
 tuner::CampaignJob job_of(const ClusterOptions& options, const Context& context, const tuner::CampaignSpec& spec) {
-  tuner::CampaignJob job{.name = spec.name,
+  tuner::CampaignJob job{.campaign = spec.name,
+                         .name = spec.name,
                          .request = tuner::slurm_request(spec.document).value_or(tuner::SlurmRequest()),
                          .log = context.data_folder() / "logs" / (spec.name + "-job-%j.log"),
                          .script = context.data_folder() / "jobs" / (spec.name + ".sh"),
@@ -96,6 +98,7 @@ tuner::CampaignJob job_of(const ClusterOptions& options, const Context& context,
     if (const std::string outside = outside_of_share(context, site); !outside.empty())
       *context.err << fmt::format("Beware: {}.\n", outside);
     job.modules = site.modules;
+    job.local_folder = site.local_folder;
     if (const auto* usual = site.partition(""); usual != nullptr && job.request.partition.empty())
       job.request.partition = usual->name;
   }
@@ -105,17 +108,6 @@ tuner::CampaignJob job_of(const ClusterOptions& options, const Context& context,
     job.time = std::chrono::ceil<std::chrono::minutes>(*spec.budget.wall + kBesideBudget);
   job.notice = notice_of(spec, job.time);
   return job;
-}
-
-/// With the folder of what the job will print. Throws Refusal.
-void write_script(const Context& context, const tuner::CampaignJob& job, const std::string& text) {
-  value_or_refuse(context, ExitCode::Unavailable, space::write_file(job.script, text));
-  std::error_code error;
-  fs::create_directories(job.log.parent_path(), error);
-  if (error) {
-    refuse_to_tune(context, ExitCode::Unavailable,
-                   fmt::format("{} cannot be made: {}", job.log.parent_path().string(), error.message()));
-  }
 }
 
 /// This program again, on a node. Does not return where that works.
@@ -137,17 +129,40 @@ void go_to(const tuner::Allocation& allocation, const tuner::SlurmCommands& comm
 void add_cluster(CLI::App& subcommand, ClusterOptions& options) {
   for (const tuner::SlurmKey& key : tuner::slurm_keys())
     if (key.name != "time") add_slurm_option(subcommand, options.slurm, key);
+  subcommand.add_flag("--each-class", options.each_class,
+                      "A campaign on each class of nodes: idle nodes are asked of which one they are");
   subcommand.add_flag("--print", options.print, "Print the job script, and submit nothing");
 }
 
+void write_script(const Context& context, const tuner::CampaignJob& job) {
+  value_or_refuse(context, ExitCode::Unavailable, space::write_file(job.script, tuner::job_script(job)));
+  std::error_code error;
+  fs::create_directories(job.log.parent_path(), error);
+  if (error) {
+    refuse_to_tune(context, ExitCode::Unavailable,
+                   fmt::format("{} cannot be made: {}", job.log.parent_path().string(), error.message()));
+  }
+}
+
+std::string submitted_line(const tuner::CampaignJob& job, const std::string& number) {
+  const std::int64_t nodes = job.request.nodes.value_or(1);
+  return fmt::format("Submitted job {} for {} node{}: {}\n", number, nodes, nodes == 1 ? "" : "s",
+                     tuner::command_text({"status", job.campaign}));
+}
+
 bool wants_job(const ClusterOptions& options, const tuner::CampaignSpec& spec) {
-  return options.print || tuner::slurm_request(spec.document);
+  return options.print || options.each_class || tuner::slurm_request(spec.document);
 }
 
 std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, const Context& context) {
-  if (options.print) return std::nullopt;
+  if (options.print && !options.each_class) return std::nullopt;
   auto allocation = value_or_refuse(context, ExitCode::Unavailable, tuner::present_allocation(context.environment));
   if (!allocation) return std::nullopt;
+  if (options.each_class) {
+    refuse_to_tune(context, ExitCode::Usage,
+                   fmt::format("--each-class submits jobs, and this is inside of job {}: call it on a login node",
+                               allocation->job));
+  }
   if (allocation->here.empty()) {
     const auto commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find());
     go_to(*allocation, commands, context);
@@ -173,30 +188,31 @@ std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, 
 
 ExitCode submit_campaign(const ClusterOptions& options, const Context& context, const tuner::CampaignSpec& spec) {
   const tuner::CampaignJob job = job_of(options, context, spec);
-  const std::string text = tuner::job_script(job);
-  if (options.print) {
-    context.verbatim() << text;
+  if (options.print && !options.each_class) {
+    context.verbatim() << tuner::job_script(job);
     return ExitCode::Ok;
   }
   // Else a job that does not see its nodes would submit the next one.
   if (context.variable(tuner::kScriptVariable))
     refuse_to_tune(context, ExitCode::Unavailable, "this is a job's script, and it runs in no job of Slurm");
+  if (options.each_class) return submit_each_class(job, context, options.print);
   const auto commands = tuner::SlurmCommands::find();
   if (!commands) {
     refuse_to_tune(context, ExitCode::Unavailable,
                    commands.error() + (options.any() ? "" : ". --set /executor=null measures on this machine instead"));
   }
-  write_script(context, job, text);
+  write_script(context, job);
   const auto number = value_or_refuse(context, ExitCode::Unavailable, tuner::submit_job(*commands, job.script),
                                       "Slurm refuses the job: ");
-  const std::int64_t nodes = job.request.nodes.value_or(1);
   if (context.json) {
     print_json(context, "tune-submitted",
-               {{"job", number}, {"campaign", spec.name}, {"nodes", nodes}, {"script", job.script.string()}});
+               {{"job", number},
+                {"campaign", spec.name},
+                {"nodes", job.request.nodes.value_or(1)},
+                {"script", job.script.string()}});
     return ExitCode::Ok;
   }
-  *context.out << fmt::format("Submitted job {} for {} node{}: {}\n", number, nodes, nodes == 1 ? "" : "s",
-                              tuner::command_text({"status", spec.name}));
+  *context.out << submitted_line(job, number);
   return ExitCode::Ok;
 }
 

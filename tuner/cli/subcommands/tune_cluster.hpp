@@ -4,22 +4,25 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tuner/campaign/session.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/cli/choice/slurm_options.hpp"
 #include "tuner/cli/context.hpp"
 #include "tuner/cli/exit_codes.hpp"
+#include "tuner/executor/slurm/job.hpp"
 #include "tuner/executor/slurm/slurm_executor.hpp"
 #include "tuner/executor/slurm/watch.hpp"
 
 namespace nocturne::cli {
 
 struct ClusterOptions {
-  SlurmWords slurm;    ///< `time` comes from an option of a command, too (tune_command.hpp)
-  bool print = false;  ///< the script alone
+  SlurmWords slurm;         ///< `time` comes from an option of a command, too (tune_command.hpp)
+  bool each_class = false;  ///< a campaign on each class of nodes
+  bool print = false;       ///< the script alone
 
-  [[nodiscard]] bool any() const { return print || any_given(slurm); }
+  [[nodiscard]] bool any() const { return print || each_class || any_given(slurm); }
 };
 
 void add_cluster(CLI::App& subcommand, ClusterOptions& options);
@@ -35,6 +38,12 @@ void add_cluster(CLI::App& subcommand, ClusterOptions& options);
 /// Writes the script, lets Slurm check it, and hands it in; with --print it is only printed. Throws Refusal.
 [[nodiscard]] ExitCode submit_campaign(const ClusterOptions& options, const Context& context,
                                        const tuner::CampaignSpec& spec);
+
+/// The script of the job, and the folder of what it will print. Throws Refusal.
+void write_script(const Context& context, const tuner::CampaignJob& job);
+
+/// "Submitted job 7 for 3 nodes: nocturne status NAME"
+[[nodiscard]] std::string submitted_line(const tuner::CampaignJob& job, const std::string& number);
 
 /// Who carries out the orders of the session; null: this process, for it is on the only node. Throws Refusal.
 [[nodiscard]] std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& allocation,

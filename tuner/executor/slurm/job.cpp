@@ -9,11 +9,15 @@
 
 #include "measure/artifact/process.hpp"
 #include "measure/run/shell_words.hpp"
+#include "space/file_contents.hpp"
 #include "tuner/campaign_file/quantity.hpp"
 #include "tuner/campaign_file/slurm_section.hpp"
+#include "tuner/executor/staging.hpp"
 
 namespace nocturne::tuner {
 namespace {
+
+constexpr std::string_view kOneAtATime = "#SBATCH --dependency=singleton";
 
 /// The number of the job that sbatch makes of these words, without the name of the cluster that may follow it.
 std::expected<std::string, std::string> hand_in(std::vector<std::string> words,
@@ -41,9 +45,14 @@ std::string job_script(const CampaignJob& job) {
     if (key.passed_on) add(key.name, job.request.*key.text);
   if (job.time) add("time", clock_text(*job.time));
   add("signal", fmt::format("B:USR1@{}", job.notice.count()));
+  if (job.one_at_a_time) text += std::string(kOneAtATime) + "\n";
   text += "#SBATCH --requeue\n#SBATCH --no-kill\n#SBATCH --open-mode=append\n";
   add("output", fmt::format("\"{}\"", job.log.string()));
   for (const std::string& line : job.modules) text += line + "\n";
+  if (!job.local_folder.empty()) {
+    text += fmt::format("[ -n \"${{{0}+set}}\" ] || export {0}={1}\n", kLocalFolderVariable,
+                        measure::shell_quote(job.local_folder));
+  }
   text += fmt::format("export {}={}\n", kScriptVariable, measure::shell_quote(job.script.string()));
   return text + fmt::format("exec {}\n", measure::shell_command(job.command));
 }
@@ -61,8 +70,12 @@ std::expected<QueuedAgain, std::string> queue_again(const SlurmCommands& command
   if (again || again.error().contains("killed by signal"))
     return QueuedAgain{.sentence = fmt::format("job {} is queued again", allocation.job)};
   if (script.empty()) return std::unexpected(again.error());
-  auto next = hand_in({commands.sbatch.string(), "--dependency=afterany:" + allocation.job, script.string()},
-                      {{kGoesOnVariable, "1"}});
+  // An option replaces the script's own.
+  const bool alone = space::read_file(script).value_or("").contains(kOneAtATime);
+  auto next =
+      hand_in({commands.sbatch.string(),
+               fmt::format("--dependency=afterany:{}{}", allocation.job, alone ? ",singleton" : ""), script.string()},
+              {{kGoesOnVariable, "1"}});
   if (!next) return std::unexpected(again.error() + "; " + next.error());
   return QueuedAgain{
       .sentence = fmt::format("job {} may not be queued again; job {} goes on after it", allocation.job, *next),

@@ -16,12 +16,15 @@
 namespace nocturne::tuner {
 
 struct CampaignJob {
-  std::string name{};
+  std::string campaign{};                      ///< whose job it is
+  std::string name{};                          ///< the job's
+  bool one_at_a_time = false;                  ///< after all of the user's jobs of this name
   SlurmRequest request{};                      ///< but for its time and cluster, which are worked out
   std::optional<std::chrono::seconds> time{};  ///< empty: the partition's
   std::chrono::seconds notice{};               ///< so long before its end it is told of it
   std::filesystem::path log{};                 ///< "%j" stands for the job's number
   std::vector<std::string> modules{};          ///< lines of a shell that come first
+  std::string local_folder{};                  ///< of a node's own disk, where its environment names none; empty: none
   std::filesystem::path script{};              ///< where it will lie
   std::vector<std::string> command{};          ///< `nocturne tune …`, without the options of the job
 };
