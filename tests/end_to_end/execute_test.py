@@ -62,7 +62,8 @@ class Execute(unittest.TestCase):
     def test_an_order_gives_signs_of_life(self):
         with Workspace() as workspace:
             started = workspace.start("execute", "--beat", "20ms", stdin=subprocess.PIPE)
-            self.assertEqual([started.stderr.readline() for _ in range(20)], 20 * ["\n"])  # before there is an order
+            with killed_after(PATIENCE, started):
+                self.assertEqual([started.stderr.readline() for _ in range(20)], 20 * ["\n"])  # before there is an order
             started.stdin.write(trial(campaign(mode="hang"), until=str(workspace.folder / "never")))
             started.stdin.close()
             self.assertTrue(wait_until(lambda: workers_alive(workspace.data)), "no worker was started")
