@@ -57,7 +57,7 @@ class Installed(unittest.TestCase):
         for tool in ["sh", "python3", "taskset"]:
             (tools / tool).symlink_to(shutil.which(tool))
         done = self.nocturne("tune", str(self.prefix / "share/nocturne/examples/mnist.json"), "--trials", "2", "--json",
-                             path=str(tools))
+                             "--set", '/verify={"pairs": 3, "most_pairs": 3, "accuracy_epochs": 0}', path=str(tools))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("used as it is; these parameters stay at: compiler=g++, optimisation=O3, march=x86-64, lto=false, "
                       "fast_math=false", done.stderr)
