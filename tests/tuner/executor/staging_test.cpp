@@ -152,14 +152,15 @@ TEST_CASE("a copy that lost files, or was not used for a month, does not stay", 
   CHECK(disks.number_of_copies() == 1);
 }
 
+TEST_CASE("where no folder is named nothing is copied, and nothing said", "[staging]") {
+  Disks disks;
+  Staging staging({.note = [&](const std::string& sentence) { disks.said += sentence; }});
+  CHECK(disks.staged(staging) == disks.shared());
+  CHECK(disks.said.empty());
+}
+
 TEST_CASE("what cannot be copied is loaded from where it lies, and a sentence says why, once", "[staging]") {
   Disks disks;
-  SECTION("no folder is named: nothing is said") {
-    Staging staging({.note = [&](const std::string& sentence) { disks.said += sentence; }});
-    CHECK(disks.staged(staging) == disks.shared());
-    CHECK(disks.said.empty());
-    return;
-  }
   std::string why;
   std::int64_t keep_bytes = 0;
   SECTION("there is no such folder") {
