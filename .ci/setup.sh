@@ -18,8 +18,8 @@ readonly packages_to_build=(
 readonly packages_to_tune=(clang-19:clang++-19 libjemalloc2 libtcmalloc-minimal4 python3-venv)
 # What some tests need and are skipped without: containers and a registry of images, environments of Python, make, a browser.
 readonly packages_to_skip_nothing=(charliecloud:ch-run podman:podman runc:runc docker-registry:docker-registry openssl:openssl
-  slurm-wlm:sbatch slurm-wlm-basic-plugins faketime:faketime python3-venv python3-numpy make:make binutils:readelf dpkg-dev:dpkg-source mmdebstrap:mmdebstrap
-  chromium-headless-shell:chromium-headless-shell fonts-dejavu-core)
+  slurm-wlm:sbatch slurm-wlm-basic-plugins faketime:faketime python3-venv python3-numpy make:make binutils:readelf dpkg-dev:dpkg-source
+  mmdebstrap:mmdebstrap chromium-headless-shell:chromium-headless-shell fonts-dejavu-core)
 readonly packages_to_lint=(clang-19:clang++-19 clang-tidy-19:clang-tidy-19)
 readonly packages_to_fuzz=(clang-19:clang++-19 libclang-rt-19-dev)  # the compiler, libFuzzer and the sanitizers' runtime
 readonly catch2_major=3

@@ -15,7 +15,7 @@ class FileLock {
   [[nodiscard]] static std::optional<FileLock> try_take(const std::filesystem::path& file);
   /// Waits for it; empty when `stop` is requested first, or the file cannot be made.
   [[nodiscard]] static std::optional<FileLock> take(const std::filesystem::path& file, const std::stop_token& stop);
-  /// Holds it together with others who share it: nobody can take it meanwhile. Empty where somebody has taken it, or
+  /// Holds it together with others who share it: no other can take it meanwhile. Empty where another has taken it, or
   /// the file cannot be made.
   [[nodiscard]] static std::optional<FileLock> try_share(const std::filesystem::path& file);
 

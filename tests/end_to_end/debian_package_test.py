@@ -1,4 +1,4 @@
-"""The Debian package in an empty Debian of the same release: installed, it trains, what it found is applied, and it is removed."""
+"""The Debian package: what it holds; in an empty Debian of the same release it trains, applies what it found, and goes."""
 
 import os
 import pathlib
@@ -23,8 +23,10 @@ exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.
 """, "sh"]
 
 
-@unittest.skipUnless(SOURCES and os.getuid() == 0 and shutil.which("mmdebstrap") and shutil.which("dpkg-shlibdeps"),
-                     "needs root on Debian, mmdebstrap and dpkg-dev")
+PROGRAMS = ["nocturne", "nocturne-supervisor", "nocturne-command-worker", "nocturne-machine"]
+
+
+@unittest.skipUnless(shutil.which("cpack") and shutil.which("dpkg-shlibdeps"), "no cpack or dpkg-dev")
 class DebianPackage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -32,18 +34,30 @@ class DebianPackage(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.root = cls.folder / "root"
         subprocess.check_call(["cpack", "-G", "DEB", "-B", cls.folder], cwd=BUILD, stdout=subprocess.DEVNULL)
-        # ca-certificates: sources may be reached by https alone. Lists are kept, for the package's dependencies.
-        subprocess.check_call(["mmdebstrap", "--quiet", "--variant=apt", "--include=ca-certificates", "--skip=cleanup/apt",
-                               "", cls.root, SOURCES])
-        package, = cls.folder.glob("nocturne_*.deb")
-        shutil.copy(package, cls.root / "root" / "nocturne.deb")
+        cls.package, = cls.folder.glob("nocturne_*.deb")
 
     def inside(self, *words):
         done = subprocess.run([*ENTER, self.root, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done
 
+    def test_it_holds_the_programs_and_names_what_they_need(self):
+        files = subprocess.check_output(["dpkg-deb", "-c", self.package], text=True)
+        for program in PROGRAMS:
+            self.assertIn("./usr/bin/%s\n" % program, files)
+        self.assertIn("./usr/share/nocturne/examples/mnist.json\n", files)
+        field = lambda name: subprocess.check_output(["dpkg-deb", "-f", self.package, name], text=True)
+        self.assertRegex(field("Depends"), r"libsqlite3-0.*libstdc\+\+6")
+        self.assertIn("libhwloc15", field("Depends"))
+        self.assertIn("nlohmann-json3-dev", field("Recommends"))
+        self.assertNotIn("__pycache__", files)
+
+    @unittest.skipUnless(SOURCES and os.getuid() == 0 and shutil.which("mmdebstrap"), "needs root on Debian and mmdebstrap")
     def test_from_nothing_to_a_training_by_its_profile_and_away_again(self):
+        # ca-certificates: sources may be reached by https alone. Lists are kept, for the package's dependencies.
+        subprocess.check_call(["mmdebstrap", "--quiet", "--variant=apt", "--include=ca-certificates", "--skip=cleanup/apt",
+                               "", self.root, SOURCES])
+        shutil.copy(self.package, self.root / "root" / "nocturne.deb")
         self.inside("apt-get", "install", "--yes", "--no-install-recommends", "/root/nocturne.deb")
         for absent in ["git", "cmake", "g++"]:
             self.assertFalse((self.root / "usr/bin" / absent).exists(), absent)

@@ -1,4 +1,4 @@
-"""What `cmake --install` writes runs from wherever it is moved to, without the checkout; the Debian package holds the same."""
+"""What `cmake --install` writes runs from wherever it is moved to, without the checkout."""
 
 import os
 import pathlib
@@ -76,23 +76,6 @@ class Installed(unittest.TestCase):
         done = self.nocturne("tune", "--trials", "2", "--", "python3", "train.py", cwd=folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([each.name for each in folder.iterdir()], ["train.py"])
-
-
-@unittest.skipUnless(shutil.which("cpack") and shutil.which("dpkg-shlibdeps"), "no cpack or dpkg-dev")
-class DebianPackage(unittest.TestCase):
-    def test_it_holds_the_programs_and_names_what_they_need(self):
-        with tempfile.TemporaryDirectory() as out:
-            subprocess.run(["cpack", "-G", "DEB", "-B", out], cwd=BUILD, check=True, stdout=subprocess.DEVNULL)
-            package, = pathlib.Path(out).glob("nocturne_*.deb")
-            files = subprocess.check_output(["dpkg-deb", "-c", package], text=True)
-            for program in PROGRAMS:
-                self.assertIn("./usr/bin/%s\n" % program, files)
-            self.assertIn("./usr/share/nocturne/examples/mnist.json\n", files)
-            field = lambda name: subprocess.check_output(["dpkg-deb", "-f", package, name], text=True)
-            self.assertRegex(field("Depends"), r"libsqlite3-0.*libstdc\+\+6")
-            self.assertIn("libhwloc15", field("Depends"))
-            self.assertIn("nlohmann-json3-dev", field("Recommends"))
-            self.assertNotIn("__pycache__", files)
 
 
 unittest.main()
