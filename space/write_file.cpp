@@ -50,4 +50,11 @@ std::expected<void, std::string> write_file(const std::filesystem::path& file, s
   return {};
 }
 
+void flush_disk_of(const std::filesystem::path& folder) {
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return;
+  (void)::syncfs(handle);
+  ::close(handle);
+}
+
 }  // namespace nocturne::space

@@ -14,4 +14,7 @@ namespace nocturne::space {
 [[nodiscard]] std::expected<void, std::string> write_file(const std::filesystem::path& file, std::string_view text,
                                                           bool executable = false);
 
+/// All that was written to the disk of a folder is on it then: of thousands of files each, before they get their name.
+void flush_disk_of(const std::filesystem::path& folder);
+
 }  // namespace nocturne::space

@@ -1,8 +1,6 @@
 #include "measure/environment/environment_store.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -17,6 +15,7 @@
 #include "measure/environment/source_build.hpp"
 #include "measure/machine/machine.hpp"
 #include "space/folder_entries.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -47,28 +46,6 @@ EnvironmentFailure full_disk(const EnvironmentRecipe& recipe, const fs::path& ro
   EnvironmentFailure failure = error_with(recipe, explain_pip("No space left on device", root));
   failure.no_room = true;
   return failure;
-}
-
-/// All that was written must be on the disk before the folder gets its name: thousands of files, so the whole disk.
-void flush_disk_of(const fs::path& folder) {
-  const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return;
-  syncfs(handle);
-  close(handle);
-}
-
-bool replace_text(const fs::path& file, const std::string& text) {
-  const fs::path fresh = file.string() + ".new";
-  {
-    std::ofstream out(fresh);
-    out << text << '\n';
-    if (!out.flush()) return false;
-  }
-  flush_disk_of(file.parent_path());
-  std::error_code error;
-  fs::rename(fresh, file, error);
-  flush_disk_of(file.parent_path());
-  return !error;
 }
 
 std::uintmax_t bytes_below(const fs::path& folder) {
@@ -212,17 +189,19 @@ std::expected<Environment, EnvironmentFailure> EnvironmentStore::make_locked(con
   for (const std::string& line : made.lock) lock_text << line << '\n';
   if (!lock_text.flush() || !write_manifest(environment, made, recipe, *fix_ups))
     return std::unexpected(full_disk(recipe, root_));
-  flush_disk_of(root_);
+  space::flush_disk_of(root_);
   const auto before = current_folder(recipe.name);
   made.folder = root_ / folder_name(recipe.name, made.key);
   if (!recipe.build) made.python = made.folder / "bin/python";
   if (!read_manifest_of(made.folder)) {  // else the same versions are there already, perhaps in use
     fs::remove_all(made.folder);
     fs::rename(environment, made.folder);
+    space::flush_disk_of(root_);
   }
   // The one step that makes it count. A kill before it leaves the environment of before; after it, the new one.
-  if (!replace_text(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string()))
+  if (!space::write_file(root_ / (recipe.name + std::string(kCurrent)), made.folder.filename().string() + '\n'))
     return std::unexpected(error_with(recipe, root_.string() + " cannot be written"));
+  space::flush_disk_of(root_);
   remove_folders(recipe.name, {made.folder, before.value_or(made.folder)});  // a campaign may still use the one before
   std::error_code ignored;
   // Downloads are kept only until they have been installed, so that an attempt that was interrupted need not download

@@ -16,6 +16,7 @@
 #include "space/digest.hpp"
 #include "space/folder_entries.hpp"
 #include "space/unix_time.hpp"
+#include "space/write_file.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -74,14 +75,6 @@ void copy_entry(const fs::path& from, const fs::path& to, std::error_code& error
   fs::copy_file(from, to, error);
   const auto time = error ? fs::file_time_type() : fs::last_write_time(from, error);
   if (!error) fs::last_write_time(to, time, error);
-}
-
-/// Until all of it is on the disk: a name must not survive a loss of power without its contents.
-void flush_disk_of(const fs::path& folder) {
-  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return;
-  (void)::syncfs(handle);
-  ::close(handle);
 }
 
 /// Whether as much lies there as was copied: what cleans temporary folders takes single files.
@@ -203,7 +196,7 @@ std::expected<void, std::string> Staging::make(const StagedFolder& wanted, const
       return std::unexpected(fmt::format("{} cannot be copied: {}", (wanted.folder / path).string(), error.message()));
   }
   std::ofstream(making.path() / kMark) << contents->files << ' ' << contents->bytes << '\n';
-  flush_disk_of(making.path());
+  space::flush_disk_of(making.path());
   making.take_place_of(place);
   return {};
 }
