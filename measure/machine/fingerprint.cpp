@@ -36,6 +36,13 @@ std::string topology_text(const MachineFacts& facts) {
                      facts.cores_by_kind.empty() ? "" : " (" + kinds_text(facts.cores_by_kind) + ")", facts.threads);
 }
 
+/// Parts of a machine are of one class, though each has other CPUs.
+std::string allowed_text(const MachineFacts& facts) {
+  if (facts.part.empty()) return fmt::format("{}", fmt::join(facts.allowed_cpus, ","));
+  const std::string kind = facts.part.substr(0, facts.part.find_first_of("0123456789"));
+  return fmt::format("{} CPUs on {} cores for each {}", facts.allowed_cpus.size(), facts.allowed_cores, kind);
+}
+
 std::string compilers_text(const MachineFacts& facts) {
   std::vector<std::string> parts;
   for (const Compiler& compiler : facts.compilers) parts.push_back(compiler.name + ": " + compiler.version);
@@ -60,8 +67,7 @@ constexpr std::array kFields = {
     FieldRule{"cpu.isa", Match::Must, kCheap,
               [](const MachineFacts& f) { return fmt::format("{}", fmt::join(f.isa, " ")); }},
     FieldRule{"cpu.topology", Match::Must, kCheap, topology_text},
-    FieldRule{"cpu.allowed", Match::Must, kCheap,
-              [](const MachineFacts& f) { return fmt::format("{}", fmt::join(f.allowed_cpus, ",")); }},
+    FieldRule{"cpu.allowed", Match::Must, kCheap, allowed_text},
     FieldRule{"cpu.quota", Match::Must, kCheap,
               [](const MachineFacts& f) { return f.cpu_quota ? fmt::format("{:.2f}", *f.cpu_quota) : "none"; }},
     FieldRule{"cpu.caches", Match::Must, kOnce, caches_text},

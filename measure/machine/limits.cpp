@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "measure/machine/machine_part.hpp"
 #include "measure/machine/parts.hpp"
 
 namespace nocturne::measure {
@@ -18,17 +19,6 @@ std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-/// The value behind "Name:" in a file of such lines.
-std::string field(const std::string& text, std::string_view name) {
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
-    const auto begin = line.find_first_not_of(" \t", name.size() + 1);
-    return begin == std::string::npos ? std::string() : line.substr(begin);
-  }
-  return {};
 }
 
 /// The folders of this process's cgroup and its ancestors, innermost first. `controller` empty: version 2.
@@ -87,11 +77,22 @@ std::optional<std::int64_t> memory_limit(const fs::path& root) {
 
 }  // namespace
 
+std::string field(const std::string& text, std::string_view name) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(name) || line.size() <= name.size() || line[name.size()] != ':') continue;
+    const auto begin = line.find_first_not_of(" \t", name.size() + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+  }
+  return {};
+}
+
 void read_limits(const fs::path& root, MachineFacts& facts) {
   facts.allowed_cpus = parse_cpu_list(field(whole_text(root / "proc/self/status"), "Cpus_allowed_list"));
   facts.cpu_quota = cpu_quota(root);
   facts.memory_bytes = number(field(whole_text(root / "proc/meminfo"), "MemTotal")).value_or(0) * 1024;  // kB there
   facts.memory_limit_bytes = memory_limit(root);
+  if (const auto share = present_part_memory_bytes()) keep_smallest(facts.memory_limit_bytes, *share);
 }
 
 }  // namespace nocturne::measure

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <set>
 #include <sstream>
 
+#include "measure/machine/machine_part.hpp"
 #include "measure/machine/parts.hpp"
 #include "space/folder_entries.hpp"
 
@@ -100,6 +100,8 @@ void read_system(const fs::path& root, MachineFacts& facts) {
   facts.hostname = first_line(root / "proc/sys/kernel/hostname");
   // Under Slurm the name that its administrator knows; two nodes may even share a host.
   if (const char* node = std::getenv("SLURMD_NODENAME"); node != nullptr && *node != '\0') facts.hostname = node;
+  facts.part = present_part();
+  if (!facts.part.empty()) facts.hostname += "/" + facts.part;
   facts.governor = first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   facts.boost = boost_of(root);
   facts.transparent_huge_pages = chosen_of(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled"));
@@ -117,16 +119,8 @@ void read_accelerators(const fs::path& root, MachineFacts& facts) {
       break;
     }
   }
-  std::set<fs::path> folders;
-  for (const fs::directory_entry& entry : space::entries_of(driver / "gpus")) folders.insert(entry.path());
-  for (const fs::path& folder : folders) {
-    std::istringstream lines(whole_text(folder / "information"));
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("Model:")) continue;
-      const auto begin = line.find_first_not_of(" \t", 6);
-      if (begin != std::string::npos) facts.gpus.push_back(line.substr(begin));
-    }
-  }
+  for (const VisibleGpu& gpu : visible_gpus(root))
+    if (!gpu.model.empty()) facts.gpus.push_back(gpu.model);
 }
 
 }  // namespace nocturne::measure

@@ -55,9 +55,10 @@ struct MachineFacts {
   std::vector<MissingHeader> missing_headers;  ///< that the first compiler does not find
   std::vector<std::string> allocators;         ///< usable values of the parameter `allocator`
   // Accelerators
-  std::vector<std::string> gpus;
+  std::vector<std::string> gpus;  ///< that this process may use, where CUDA_VISIBLE_DEVICES says which
   std::string gpu_driver;
-  std::string hostname;
+  std::string hostname;  ///< of a part of a machine "HOST/PART"
+  std::string part;      ///< this process is in that part of the machine alone (machine_part.hpp); empty: in none
 
   /// Physical cores that work may really use: allowed, cut by the quota, at least 1.
   [[nodiscard]] int usable_cores() const;

@@ -16,6 +16,8 @@ namespace nocturne::measure {
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
 /// The whole file; empty where it cannot be read.
 [[nodiscard]] std::string whole_text(const std::filesystem::path& file);
+/// The value behind "Name:" in a text of such lines; empty: there is none.
+[[nodiscard]] std::string field(const std::string& text, std::string_view name);
 /// "0-2,5" → 0 1 2 5. What is not a list of CPUs gives what could be read of it.
 [[nodiscard]] std::vector<int> parse_cpu_list(std::string_view text);
 

@@ -5,6 +5,7 @@ Skipped (77) where Slurm is not installed. `--task task/affinity`: as on sites t
 
 import argparse
 import json
+import os
 import pathlib
 import platform
 import re
@@ -215,6 +216,42 @@ def tunes_each_class(slurm, place, alone):
     assert inside.returncode == 2 and "--each-class submits jobs, and this is inside of job" in inside.stderr, inside.stderr
 
 
+def measures_on_each_gpu(slurm, place, alone):
+    """Two nodes with two GPUs each: four slots, each with half of the cores, of one class with the coordinator."""
+    file = place.write(document(name="gpus"))
+    refused = place.run("tune", file, "--nodes", 2, "--slots", "gpu", env=slurm.environment, check=2)
+    assert "--slots gpu: say which GPUs each node has" in refused.stderr, refused.stderr
+    number = submit(slurm, place, file, "--nodes", 2, "--slots", "gpu", "--gres", "gpu:2", "--time", "00:30:00")
+    wait_for_end(slurm, place, number)
+    assert re.search("On 2 nodes of job [0-9]+, one trial at a time on each of their GPUs: n1, n2", said(place)), said(place)
+    assert "GPUs of a node do not disturb each other: the default takes" in said(place), said(place)
+    assert agree(measured(place), alone), (measured(place), alone, said(place))
+    slots = {f"n{node}/gpu{gpu}" for node in (1, 2) for gpu in (0, 1)}
+    assert hosts(place)["search"] == slots, (hosts(place), said(place))
+    used = {}
+    with place.database() as connection:
+        rows = connection.execute("SELECT ready_json, fields_json FROM runs JOIN fingerprints ON hash = fingerprint_hash"
+                                  " WHERE ready_json IS NOT NULL").fetchall()
+    for ready, fields in rows:
+        fields = {field["name"]: field["value"] for field in json.loads(fields)}
+        assert fields["cpu.allowed"] == f"{os.cpu_count() // 2} CPUs on {os.cpu_count() // 2} cores for each gpu", fields
+        ready = json.loads(ready)
+        used.setdefault(fields["system.host"], set()).add((ready["environment"]["CUDA_VISIBLE_DEVICES"], tuple(ready["cpus"])))
+    assert used.keys() == slots and all(len(each) == 1 for each in used.values()), used
+    (first, first_cpus), (second, second_cpus) = (next(iter(used[f"n1/gpu{gpu}"])) for gpu in (0, 1))
+    assert (first, second) == ("0", "1") and not set(first_cpus) & set(second_cpus), used
+    assert "on 3 GPUs of this class" in place.run("best", check=0).stdout, said(place)
+
+    # One node is enough; inside of its job the command says so.
+    done = slurm.call("salloc", "-Q", "-N1", "--exclusive", "--mem=0", "--gres=gpu:2",
+                      *place.command("tune", place.write(document(name="box")), "--slots", "gpu"))
+    assert done.returncode in (0, 1), (done.stdout, done.stderr, slurm.log()[-3000:])
+    assert re.search("On n1, a node of job [0-9]+, one trial at a time on each of their GPUs", done.stderr), done.stderr
+    assert {host for host in hosts(place)["search"] if host.startswith("n1/")} == {"n1/gpu0", "n1/gpu1"}, hosts(place)
+    none = slurm.call("srun", "-n1", "-w", "n2", "--gres=none", *place.command("tune", file, "--slots", "gpu"))
+    assert none.returncode == 5 and "--slots gpu: no GPU is to be seen" in none.stderr, none.stderr
+
+
 def another_processor(place):
     cpuinfo = place.folder / "cpuinfo"
     cpuinfo.write_text(re.sub("(?m)^model name.*", "model name\t: another one", pathlib.Path("/proc/cpuinfo").read_text()))
@@ -393,6 +430,10 @@ def main():
         assert len(alone) == CONFIGURATIONS, alone
     scenes = [is_the_campaign_of_one_machine, goes_on_after_its_notice, goes_on_in_a_job_that_depends_on_it,
               uses_the_allocation_of_its_shell, runs_on_a_registered_cluster, stages_what_it_loads]
+    if os.cpu_count() > 1:
+        scenes.append(measures_on_each_gpu)
+    else:
+        print("one core: no two GPUs have cores of their own")
     if why := own_mounts():
         print(f"no mounts of its own ({why}): no data folder is full, and no node is of another class")
     else:
@@ -414,7 +455,7 @@ def main():
             other = another_processor(place) if scene is tunes_each_class else {}
             more = {has_a_clock_that_is_an_hour_off: an_hour_later, stages_what_it_loads: a_disk_of_its_own}.get(scene)
             with Slurm(place.folder / "slurm", nodes=3, task=options.task, hidden=hidden, other=other,
-                       more=more(place) if more else "") as slurm:
+                       more=more(place) if more else "", gpus=2 if scene is measures_on_each_gpu else 0) as slurm:
                 scene(slurm, place, alone)
         print(f"{scene.__name__}: {time.monotonic() - began:.1f} s", flush=True)
     if options.long and not options.scene:

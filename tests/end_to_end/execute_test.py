@@ -14,7 +14,7 @@ CONFIGURATION = {"batch": 128, "precision": "f32", "width": 10}
 
 
 def order(document, prepare_within_ns=None, **task):
-    return json.dumps({"schema": "order", "version": 2, "document": document, "process_sd": 0.05, "cpus": [],
+    return json.dumps({"schema": "order", "version": 3, "document": document, "process_sd": 0.05, "cpus": [],
                        "runs_folder": "", "prepare_within_ns": prepare_within_ns, **task})
 
 

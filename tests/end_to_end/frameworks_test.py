@@ -234,7 +234,7 @@ class Frameworks(unittest.TestCase):
                 "gate": {"configuration": configuration, "reference": False, "run": run, "against": None}}
             for name, task in tasks.items():
                 with self.subTest(name):
-                    order = {"schema": "order", "version": 2, "document": campaign(["patient-1"]), "process_sd": 0.05,
+                    order = {"schema": "order", "version": 3, "document": campaign(["patient-1"]), "process_sd": 0.05,
                              "cpus": [], "runs_folder": "", "prepare_within_ns": 200_000_000, name: task}
                     done = subprocess.run(workspace.command("execute"), input=json.dumps(order), capture_output=True, text=True,
                                           timeout=PATIENCE, env=tree.variables)

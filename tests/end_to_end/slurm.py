@@ -75,9 +75,9 @@ def kill(pids, with_signal=signal.SIGKILL):
 
 
 class Slurm:
-    def __init__(self, folder, nodes=1, task="task/none", hidden=None, other=None, more=""):
+    def __init__(self, folder, nodes=1, task="task/none", hidden=None, other=None, more="", gpus=0):
         """`hidden`: {node: a folder that is another one there}. `other`: {node: (a file, the one that is there instead)}.
-        `more`: lines of slurm.conf."""
+        `more`: lines of slurm.conf. `gpus`: so many of each node, which Slurm believes in: their devices are terminals."""
         self.hidden = hidden or {}
         self.other = other or {}
         self.folder = pathlib.Path(folder)
@@ -86,6 +86,10 @@ class Slurm:
             (self.folder / part).mkdir(parents=True)
         host = socket.gethostname()
         lines = [NODE.format(name=name, host=host, port=free_port(), cpus=max(os.cpu_count(), 2)) for name in self.names]
+        if gpus:
+            more += "GresTypes=gpu\n"
+            lines = [f"{line} Gres=gpu:{gpus}" for line in lines]
+            (self.folder / "gres.conf").write_text(f"Name=gpu File=/dev/tty[10-{9 + gpus}]\n")
         file = self.folder / "slurm.conf"
         file.write_text(CONFIGURATION.format(host=host, folder=self.folder, port=free_port(), task=task,
                                              nodes="\n".join(lines), names=",".join(self.names)) + more)

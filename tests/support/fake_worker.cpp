@@ -3,7 +3,7 @@
 ///   obey (default)   samples of `step_us` microseconds each, spent spinning; takes turns when asked
 ///   labour           the same in processor time, of which others can take some away
 ///   computed         the same without spending time: step times are a function of the configuration alone, 20 to 200
-///   us
+///   us; FAKE_SLOWER_PERCENT of the environment are added
 ///   hot              reports a device that lowered its clocks for heat in `thermal_percent` of its readings
 ///   hungry           holds `fixed_bytes` and `bytes_each` times `batch`; the larger its batch, the shorter its epochs
 ///   unsupported, diverge, say_failed      ends so;   not_finite   says ok, though its loss is not a number exit
@@ -25,7 +25,8 @@
 /// A run that names a file as `plant` first puts something else in its place: `plant_as` fifo, link, second_name,
 /// folder.
 ///
-/// `ready` tells its surroundings: environment variables that begin with FAKE_, CPUs, session, umask, folder.
+/// `ready` tells its surroundings: environment variables that begin with FAKE_, NOCTURNE_ and CUDA_, CPUs, session,
+/// umask, folder.
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -37,6 +38,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -59,7 +61,7 @@ json surroundings() {
   json environment = json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
-    if (!text.starts_with("FAKE_") && !text.starts_with("NOCTURNE_")) continue;
+    if (!text.starts_with("FAKE_") && !text.starts_with("NOCTURNE_") && !text.starts_with("CUDA_")) continue;
     const std::size_t equals = text.find('=');
     environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
@@ -140,7 +142,9 @@ class FakeWorker {
   [[nodiscard]] std::int64_t step_ns() const {
     if (settings_.mode == "hungry") return 20'000 + 100 * settings_.integer("batch", 1);
     if (settings_.mode != "computed") return settings_.integer("step_us", 50) * 1000;
-    return 20'000 + static_cast<std::int64_t>(fnv1a(request_.configuration.dump()) % 180'000);
+    const char* slower = std::getenv("FAKE_SLOWER_PERCENT");
+    const auto usual = 20'000 + static_cast<std::int64_t>(fnv1a(request_.configuration.dump()) % 180'000);
+    return usual + usual * (slower != nullptr ? std::atoi(slower) : 0) / 100;
   }
 
   [[nodiscard]] static std::chrono::nanoseconds processor_time() {

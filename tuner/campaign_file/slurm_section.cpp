@@ -25,6 +25,7 @@ constexpr std::array kSlurmKeys = {
     SlurmKey{"gres", &SlurmRequest::gres, "G", "What each node must have: gpu:1", kPassedOn},
     SlurmKey{"time", &SlurmRequest::time, "HH:MM:SS", "Wall limit of the job, or 8h"},
     SlurmKey{"cluster", &SlurmRequest::cluster, "NAME", "A registered infrastructure: nocturne list infrastructures"},
+    SlurmKey{"slots", &SlurmRequest::slots, "node|gpu|numa", "One trial at a time on each node, GPU or memory node"},
 };
 
 /// Empty: it is no "HH:MM:SS".

@@ -26,13 +26,14 @@ struct SlurmRequest {
   std::string partition{}, account{}, qos{}, constraint{}, exclude{}, gres{};
   std::string time{};     ///< wall limit of the job (parse_job_time)
   std::string cluster{};  ///< name of a registered infrastructure
+  std::string slots{};    ///< what measures one trial at a time: "node", "gpu", "numa"; empty: a node
 };
 
 /// One key of it. The schema of campaign files has the same names; a test compares them.
 struct SlurmKey {
   std::string_view name{};                     ///< in the file; with "--" before it the option's, and Slurm's
   std::string SlurmRequest::* text = nullptr;  ///< null: it is the number of nodes
-  std::string_view placeholder{};              ///< of its value, in the help: "P"
+  std::string_view placeholder{};              ///< of its value, in the help: "P"; "a|b": one of these words
   std::string_view help{};
   bool passed_on = false;  ///< it goes into the job's script as it is
 };

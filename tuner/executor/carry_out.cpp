@@ -203,6 +203,19 @@ void add_build(const PreparedWorker& prepared, std::vector<db::BuildRecord>& bui
   if (prepared.build) builds.push_back(*prepared.build);
 }
 
+MachineAnswer describe(const DescribeOrder& order, const Workplace& place) {
+  MachineAnswer answer{.facts = place.spec.facts,
+                       .cpus = place.executor.cpus(),
+                       .memory_limit_bytes = place.executor.memory_limit_bytes(),
+                       .shared_memory_bytes = place.executor.shared_memory_bytes()};
+  if (!order.parts) return answer;
+  if (auto parts = measure::parts_of_this_machine(*order.parts))
+    answer.parts = *std::move(parts);
+  else
+    answer.why_no_parts = parts.error();
+  return answer;
+}
+
 /// A run that could not be begun.
 space::Run never_begun(const PreparationFailure& failure) {
   space::Run run;
@@ -376,12 +389,7 @@ GateAnswer carry_out(const GateOrder& order, const PreparedWorker& prepared, con
 OrderAnswer carry_out(const Task& task, const Workplace& place) {
   struct CarryOut {
     const Workplace& place;
-    TaskAnswer operator()(const DescribeOrder&) const {
-      return MachineAnswer{.facts = place.spec.facts,
-                           .cpus = place.executor.cpus(),
-                           .memory_limit_bytes = place.executor.memory_limit_bytes(),
-                           .shared_memory_bytes = place.executor.shared_memory_bytes()};
-    }
+    TaskAnswer operator()(const DescribeOrder& order) const { return describe(order, place); }
     TaskAnswer operator()(const PreparationOrder& order) const { return tuner::carry_out(order, place); }
     TaskAnswer operator()(const TrialOrder& order) const {
       // There is no database behind an order that came as JSON: its answer carries all there is to store.

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "measure/artifact/plan.hpp"
+#include "measure/machine/machine_part.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/digest.hpp"
 #include "space/unix_time.hpp"
@@ -206,6 +207,7 @@ measure::RunPlan LocalExecutor::plan(const space::Configuration& configuration, 
   plan.owner = owner_text(options_.database);
   plan.argv = prepared.argv;
   plan.environment = prepared.launch.variables();
+  plan.environment.merge(measure::visible_gpu_variables());  // a container would not see them
   if (!prepared.compile_cache.empty()) {
     // A path that is absolute already stays as it is.
     plan.environment["NOCTURNE_COMPILE_CACHE"] = (plan.folder / prepared.compile_cache).string();

@@ -21,6 +21,7 @@
 #include "db/error.hpp"
 #include "db/records.hpp"
 #include "measure/comparison/noise.hpp"
+#include "measure/machine/machine_part.hpp"
 #include "search/strategy.hpp"
 #include "space/configuration.hpp"
 #include "space/facts.hpp"
@@ -32,7 +33,9 @@
 namespace nocturne::tuner {
 
 /// Describe yourself: what the machine is, and what a run may use of it.
-struct DescribeOrder {};
+struct DescribeOrder {
+  std::optional<measure::PartKind> parts{};  ///< set: and which parts of that kind it has
+};
 
 /// Prepare a software stack, and train a few steps: does it go?
 struct PreparationOrder {
@@ -90,6 +93,8 @@ struct MachineAnswer {
   std::vector<int> cpus{};               ///< CPUs that workers may use
   std::int64_t memory_limit_bytes = 0;   ///< that a run may take; 0: as much as there is
   std::int64_t shared_memory_bytes = 0;  ///< that two runs may take together; 0: not known
+  std::vector<measure::MachinePart> parts{};
+  std::string why_no_parts{};  ///< where they were asked for and there are none; a sentence without a full stop
 };
 
 // In all that follow the rest is set where it finished, but for a trial's and a preflight's reason: out of time, it is

@@ -73,6 +73,9 @@ void take_word(std::string_view text, std::optional<space::Purpose>& out) {
 void take_word(std::string_view text, std::optional<measure::PairMethod>& out) {
   out = measure::pair_method_from_text(text);
 }
+void take_word(std::string_view text, std::optional<measure::PartKind>& out) {
+  out = measure::part_kind_from_text(text);
+}
 
 class Writer {
  public:
@@ -373,7 +376,9 @@ void fields(F& f, Is<RunOrder> auto& r) {
 // Orders.
 
 template <typename F>
-void fields(F&, Is<DescribeOrder> auto&) {}
+void fields(F& f, Is<DescribeOrder> auto& o) {
+  f("parts", o.parts);
+}
 
 template <typename F>
 void fields(F& f, Is<PreparationOrder> auto& o) {
@@ -428,11 +433,21 @@ void fields(F& f, Is<Order> auto& o) {
 // Answers.
 
 template <typename F>
+void fields(F& f, Is<measure::MachinePart> auto& p) {
+  f("name", p.name);
+  f("cpus", p.cpus);
+  f("gpu", p.gpu);
+  f("memory_bytes", p.memory_bytes);
+}
+
+template <typename F>
 void fields(F& f, Is<MachineAnswer> auto& a) {
   f("facts", a.facts);
   f("cpus", a.cpus);
   f("memory_limit_bytes", a.memory_limit_bytes);
   f("shared_memory_bytes", a.shared_memory_bytes);
+  f("parts", a.parts);
+  f("why_no_parts", a.why_no_parts);
 }
 
 template <typename F>

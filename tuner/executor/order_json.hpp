@@ -17,7 +17,7 @@
 
 namespace nocturne::tuner {
 
-inline constexpr int kOrderVersion = 2;
+inline constexpr int kOrderVersion = 3;
 /// Longer texts are refused unread.
 inline constexpr std::size_t kLongestOrderBytes = 16U << 20U;
 

@@ -17,8 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What Python reads from its surroundings, and what frameworks do: a trial says what it runs with.
-constexpr std::array<std::string_view, 32> kForeignVariables = {"PYTHONPATH",
-                                                                "CUDA_VISIBLE_DEVICES",
+constexpr std::array<std::string_view, 31> kForeignVariables = {"PYTHONPATH",
                                                                 "NVIDIA_TF32_OVERRIDE",
                                                                 "PYTHONHOME",
                                                                 "PYTHONSTARTUP",

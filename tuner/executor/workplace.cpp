@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "measure/artifact/process.hpp"
+#include "measure/machine/machine_part.hpp"
 #include "space/digest.hpp"
 #include "tuner/installation/invocation.hpp"
 
@@ -46,7 +47,9 @@ std::optional<HeldSlot> Workplace::take_slot() const {
     waited = true;
     observer.waiting_for_slot(holder);
   };
-  auto lock = measure::SlotLock::take(measure::Slot{}, spec.name, waiting, stop, slot_folder);
+  // Parts of a machine measure at once.
+  const measure::Slot slot{.cpus = measure::present_part().empty() ? std::vector<int>() : executor.cpus()};
+  auto lock = measure::SlotLock::take(slot, spec.name, waiting, stop, slot_folder);
   if (lock && waited) observer.slot_taken();
   if (lock) return HeldSlot(std::move(flight), std::move(*lock));
   if (!lock.error().holder) observer.note(lock.error().error);  // else the wait was ended

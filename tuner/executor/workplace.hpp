@@ -42,9 +42,9 @@ struct Workplace {
   const std::string& images;                 ///< data_state() of the workload
   const std::filesystem::path& slot_folder;  ///< where the lock files lie; empty: the machine's folder
 
-  /// Waits for the machine's CPUs, and before that for the end of a suspension. Empty: the wait was ended by an
-  /// interruption or a suspension, or the lock files cannot be used
-  /// (told to the observer; measuring goes on without the lock then would disturb others, so it does not).
+  /// Waits for the machine's CPUs (for those of its part, where this process is in one), and before that for the end of
+  /// a suspension. Empty: the wait was ended by an interruption or a suspension, or the lock files cannot be used (told
+  /// to the observer; measuring goes on without the lock then would disturb others, so it does not).
   [[nodiscard]] std::optional<HeldSlot> take_slot() const;
 
   /// As the executor's; what a suspension cut short is done again after it, so that Outcome::Killed means that the

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/tuner/campaign_file/sample_file.hpp"
@@ -66,7 +69,10 @@ TEST_CASE("the schema knows the keys that are options, and no others", "[campaig
     CAPTURE(key.name);
     REQUIRE(schema.contains(std::string(key.name)));
     const auto& described = schema.at(std::string(key.name));
-    CHECK(described.at("type") == (key.text == nullptr ? "integer" : "string"));
+    if (key.placeholder.contains('|'))
+      CHECK(fmt::format("{}", fmt::join(described.at("enum").get<std::vector<std::string>>(), "|")) == key.placeholder);
+    else
+      CHECK(described.at("type") == (key.text == nullptr ? "integer" : "string"));
     if (key.passed_on) CHECK(described.at("pattern") == schema.at("partition").at("pattern"));
   }
 }

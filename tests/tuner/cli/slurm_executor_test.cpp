@@ -4,9 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -22,6 +24,8 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/machine/fingerprint.hpp"
+#include "measure/machine/machine_part.hpp"
+#include "measure/run/slot.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/cli/fake_worker_campaign.hpp"
 #include "tests/tuner/deploy/shell.hpp"
@@ -40,14 +44,17 @@ using Catch::Matchers::ContainsSubstring;
 using tuner::OrderEnd;
 
 // The file NODE.does says how it fails there; a file NODE.once the same for a single step, NODE.first for the first
-// one, by which a node says what it is.
+// one, by which a node says what it is. The file gpus: those of each node; neighbours: by how many percent the default
+// is slower among them; NAME.does: how the steps of that name fail.
 constexpr const char* kFakeSrun = R"(#!/bin/sh
 echo "$*" >> {0}/asked
 while [ $# -gt 0 ]; do
   case $1 in -w) node=$2; shift 2;; -J) name=$2; shift 2;; -*) shift;; *) break;; esac
 done
 export SLURMD_NODENAME=$node
-does=$(cat {0}/$node.does 2>/dev/null)
+gpus=$(cat {0}/$node.gpus 2>/dev/null || cat {0}/gpus 2>/dev/null) && export CUDA_VISIBLE_DEVICES=$gpus
+case $name in beside-*) [ -e {0}/neighbours ] && export FAKE_SLOWER_PERCENT=$(cat {0}/neighbours);; esac
+does=$(cat {0}/$node.does 2>/dev/null || cat {0}/$name.does 2>/dev/null)
 if [ "$name" != describe ] && [ -e {0}/$node.once ]; then does=$(cat {0}/$node.once); rm {0}/$node.once; fi
 if [ "$name" = describe ] && [ -e {0}/$node.first ]; then does=$(cat {0}/$node.first); rm {0}/$node.first; first=yes; fi
 for last; do :; done
@@ -99,7 +106,14 @@ class Nodes {
   void does(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".does"), what); }
   void does_once(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".once"), what); }
   void does_first(const std::string& node, const std::string& what) { make_file(folder_ / (node + ".first"), what); }
+  /// Each node has two GPUs, which are slots. The default is so much slower where both work.
+  void have_gpus(int slower_percent) {
+    make_file(folder_ / "gpus", "0,1");
+    make_file(folder_ / "neighbours", std::to_string(slower_percent));
+    parts = measure::PartKind::Gpu;
+  }
   void works(const std::string& node) { fs::remove(folder_ / (node + ".does")); }
+  [[nodiscard]] fs::path path(const std::string& name) const { return folder_ / name; }
   [[nodiscard]] std::string file(const std::string& name) const { return read_file(folder_ / name); }
   [[nodiscard]] bool has(const std::string& name) const { return fs::exists(folder_ / name); }
 
@@ -110,6 +124,7 @@ class Nodes {
         .allocation = {.job = "7", .nodes = std::move(names), .here = "n1", .batch = true},
         .program = {NOCTURNE_PROGRAM, "--data", (folder_ / "data").string()},
         .folder = folder_ / "data" / "cluster" / "job-7",
+        .parts = parts,
         .longest_order = longest,
         .pause = std::chrono::milliseconds(20),
         .beats = beats};
@@ -147,6 +162,14 @@ class Nodes {
     executor->submit(
         {.number = number, .configuration = space::Configuration({{"batch", batch}, {"precision", precision}})});
   }
+  /// Of the default and another batch.
+  [[nodiscard]] static tuner::PairOrder pair(std::int64_t index) {
+    const auto side = [](std::int64_t batch) -> tuner::PairOrder::Side {
+      return {.configuration = space::Configuration({{"batch", batch}, {"precision", std::string("f32")}}),
+              .slice_steps = 2};
+    };
+    return {.index = index, .baseline = side(128), .candidate = side(64), .slices = 4, .seed = 1};
+  }
   tuner::TrialAnswer answer_to(std::int64_t number, std::int64_t batch, const std::string& precision = "f32") {
     submit(number, batch, precision);
     return executor->next();
@@ -155,6 +178,7 @@ class Nodes {
   measure::MachineFacts machine = measure::probe_machine(tuner::find_installation().machine_roots());
   tuner::CampaignSpec spec = read_spec();
   std::chrono::nanoseconds longest = std::chrono::minutes(5);
+  std::optional<measure::PartKind> parts;
   tuner::Rhythm beats{.pause = std::chrono::milliseconds(50), .silent_looks = 100};
   Notes notes;
   tuner::Interruption interruption;
@@ -470,13 +494,8 @@ TEST_CASE("a pair is measured on the node that it was given to, several at once,
   Nodes nodes;
   nodes.reopen({"n1", "n2", "n3"});
   CHECK(nodes.executor->pair_nodes() == std::vector<std::string>{"n1", "n2", "n3"});
-  const auto side = [](std::int64_t batch) -> tuner::PairOrder::Side {
-    return {.configuration = space::Configuration({{"batch", batch}, {"precision", std::string("f32")}}),
-            .slice_steps = 2};
-  };
   const auto submit = [&](const std::string& node, std::int64_t index) {
-    nodes.executor->submit_pair(node,
-                                {.index = index, .baseline = side(128), .candidate = side(64), .slices = 4, .seed = 1});
+    nodes.executor->submit_pair(node, nodes.pair(index));
   };
   for (const auto& [node, index] : {std::pair("n3", 4), std::pair("n1", 5), std::pair("n2", 6)}) submit(node, index);
   std::map<std::string, std::int64_t> measured;
@@ -506,6 +525,130 @@ TEST_CASE("a pair is measured on the node that it was given to, several at once,
     CHECK(nodes.executor->next_pair().answer.end == OrderEnd::Lost);
   }
   CHECK(nodes.executor->pair_nodes() == std::vector<std::string>{"n1", "n3"});
+}
+
+namespace {
+
+/// Set in this process while it lives, as in a coordinator that is in a part of its node.
+class InPart {
+ public:
+  InPart() {
+    ::setenv("NOCTURNE_PART", "gpu0", 1);
+    ::setenv("NOCTURNE_PART_MEMORY", "1000000000", 1);
+  }
+  InPart(const InPart&) = delete;
+  InPart& operator=(const InPart&) = delete;
+  ~InPart() {
+    ::unsetenv("NOCTURNE_PART");
+    ::unsetenv("NOCTURNE_PART_MEMORY");
+  }
+};
+
+/// What a coordinator in the first part of its node is.
+measure::MachineFacts facts_of_first_part() {
+  ::setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+  const auto parts = measure::parts_of_this_machine(measure::PartKind::Gpu);
+  ::unsetenv("CUDA_VISIBLE_DEVICES");
+  if (!parts) FAIL(parts.error());
+  const InPart in_part;
+  measure::MachineFacts facts = measure::probe_machine(tuner::find_installation().machine_roots());
+  facts.allowed_cpus = parts->front().cpus;
+  facts.allowed_cores = static_cast<int>(facts.allowed_cpus.size());
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("GPUs that do not disturb each other measure at once, each with its own cores", "[slurm]") {
+  Nodes nodes;
+  nodes.have_gpus(0);
+  nodes.machine = facts_of_first_part();
+  {
+    const InPart coordinator;
+    nodes.reopen({"n1", "n2"});
+  }
+  CHECK(nodes.executor->slots() == 4);
+  // Neighbours come last: what is spread over a few is spread over nodes.
+  CHECK(nodes.executor->pair_nodes() == std::vector<std::string>{"n1/gpu0", "n2/gpu0", "n1/gpu1", "n2/gpu1"});
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("GPUs of a node do not disturb each other: the default takes"));
+  // Two ratios a round.
+  for (const std::string node : {"n1", "n2"}) {
+    CHECK(nodes.asked("-w " + node + " .*-J alone-gpu0") == 1);
+    CHECK(nodes.asked("-w " + node + " .*-J alone-gpu1") == 1);
+    for (const std::string gpu : {"gpu0", "gpu1"}) CHECK(nodes.asked("-w " + node + " .*-J beside-" + gpu) == 2);
+  }
+
+  std::map<std::string, std::vector<int>> cpus;
+  std::map<std::string, std::string> gpus;
+  for (std::int64_t number = 0; number < 4; ++number) nodes.submit(number, number == 0 ? 128 : 64);
+  for (int i = 0; i < 4; ++i) {
+    const auto answer = nodes.executor->next();
+    REQUIRE(answer.end == OrderEnd::Finished);
+    CHECK(answer.machine->find("system.host")->value == answer.node);
+    const nlohmann::json& told = answer.runs.front().run.ready;
+    cpus[answer.node] = told.at("cpus").get<std::vector<int>>();
+    // Half of the machine's, not of the coordinator's part.
+    const std::string memory = told.at("environment").at("NOCTURNE_PART_MEMORY");
+    CHECK(std::stoll(memory) == measure::probe_machine_cheaply().usable_memory_bytes() / 2);
+    gpus[answer.node] = told.at("environment").at("CUDA_VISIBLE_DEVICES");
+  }
+  CHECK(gpus ==
+        std::map<std::string, std::string>{{"n1/gpu0", "0"}, {"n1/gpu1", "1"}, {"n2/gpu0", "0"}, {"n2/gpu1", "1"}});
+  std::vector<int> both = cpus["n1/gpu0"];
+  both.insert(both.end(), cpus["n1/gpu1"].begin(), cpus["n1/gpu1"].end());
+  std::ranges::sort(both);
+  CHECK(std::ranges::adjacent_find(both) == both.end());
+  CHECK(cpus["n1/gpu0"].size() == cpus["n1/gpu1"].size());
+
+  // One waits for nobody but who uses its cores.
+  const auto held = measure::SlotLock::try_take({.cpus = cpus["n1/gpu1"]}, "another");
+  CHECK(held);
+  nodes.executor->submit_pair("n1/gpu0", nodes.pair(1));
+  CHECK(nodes.executor->next_pair().answer.complete);
+  CHECK(nodes.asked("-w n1 .*-J pair-1-gpu0") == 1);
+
+  std::set<std::string> with_default;
+  for (const auto& each : nodes.executor->take_defaults()) with_default.insert(each.node);
+  CHECK(with_default == std::set<std::string>{"n1/gpu0", "n1/gpu1", "n2/gpu0", "n2/gpu1"});
+  CHECK(nodes.asked("-J default") == 0);
+  CHECK(nodes.asked("-J trial-3 ") == 1);  // as accounting is to show it
+}
+
+TEST_CASE("GPUs that disturb each other take turns: one of each node measures", "[slurm]") {
+  Nodes nodes;
+  nodes.have_gpus(20);
+  nodes.machine = facts_of_first_part();
+  nodes.reopen({"n1", "n2"});
+  CHECK(nodes.executor->slots() == 2);
+  CHECK(nodes.executor->pair_nodes() == std::vector<std::string>{"n1/gpu0", "n2/gpu0"});
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("one trial at a time on each node, for that its GPUs do not disturb "
+                                                   "each other was not shown: the default takes +"));
+  CHECK(nodes.executor->take_defaults().empty());  // it was measured among others
+  CHECK(nodes.answer_to(0, 128).end == OrderEnd::Finished);
+}
+
+TEST_CASE("a default that works alone and fails among neighbours keeps them apart", "[slurm]") {
+  Nodes nodes;
+  nodes.have_gpus(0);
+  nodes.machine = facts_of_first_part();
+  nodes.does("beside-gpu1", "broken");
+  nodes.reopen({"n1"});
+  CHECK(nodes.executor->slots() == 1);
+  CHECK_THAT(nodes.notes.text(), ContainsSubstring("among working neighbours the default fails"));
+}
+
+TEST_CASE("a node without GPUs, and one that is divided otherwise, are left out", "[slurm]") {
+  Nodes nodes;
+  nodes.have_gpus(0);
+  nodes.machine = facts_of_first_part();
+  make_file(nodes.path("n2.gpus"), "");
+  make_file(nodes.path("n3.gpus"), "0");
+  nodes.reopen({"n1", "n2", "n3"});
+  CHECK(nodes.executor->slots() == 2);
+  CHECK_THAT(nodes.notes.text(),
+             ContainsSubstring("the node n2 is left out: it has no parts to measure on: no GPU is to be seen"));
+  CHECK_THAT(nodes.notes.text(),
+             ContainsSubstring("the node n3/gpu0 is left out: it is of another class: cpu.allowed is"));
 }
 
 TEST_CASE("a job script asks for whole nodes, keeps what it printed, and becomes the campaign", "[slurm]") {

@@ -59,7 +59,9 @@ NOCTURNE_MEMBERS(tuner::PairOrder::Side, a, b)
 NOCTURNE_MEMBERS(tuner::PairOrder, a, b, c, d, e, f)
 NOCTURNE_MEMBERS(tuner::GateOrder, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::Order, a, b, c, d, e, f)
-NOCTURNE_MEMBERS(tuner::MachineAnswer, a, b, c, d)
+NOCTURNE_MEMBERS(tuner::DescribeOrder, a)
+NOCTURNE_MEMBERS(measure::MachinePart, a, b, c, d)
+NOCTURNE_MEMBERS(tuner::MachineAnswer, a, b, c, d, e, f)
 NOCTURNE_MEMBERS(tuner::PreparationAnswer, a, b, c, d)
 NOCTURNE_MEMBERS(tuner::TrialAnswer, a, b, c, d, e, f, g, h, i, j, k, l)
 NOCTURNE_MEMBERS(tuner::PairAnswer, a, b, c, d)
@@ -67,9 +69,6 @@ NOCTURNE_MEMBERS(tuner::GateAnswer::Verdict, a, b)
 NOCTURNE_MEMBERS(tuner::GateAnswer, a, b, c, d, e)
 NOCTURNE_MEMBERS(tuner::OrderAnswer, a, b, c)
 #undef NOCTURNE_MEMBERS
-std::tuple<> members(const tuner::DescribeOrder&) {
-  return {};
-}
 
 template <typename T>
 bool same(const T& a, const T& b) {
@@ -119,6 +118,7 @@ class Filler {
   void fill(space::Outcome& value) { value = static_cast<space::Outcome>(below(11)); }
   void fill(space::Purpose& value) { value = static_cast<space::Purpose>(below(4)); }
   void fill(measure::PairMethod& value) { value = static_cast<measure::PairMethod>(below(3)); }
+  void fill(measure::PartKind& value) { value = static_cast<measure::PartKind>(below(2)); }
   void fill(tuner::OrderEnd& value) { value = static_cast<tuner::OrderEnd>(below(5)); }
   void fill(tuner::RunOrder::Learning& value) { value = static_cast<tuner::RunOrder::Learning>(below(3)); }
   void fill(db::Side& value) { value = static_cast<db::Side>(below(2)); }
@@ -246,8 +246,8 @@ TEST_CASE("a hostile order is refused with the place and the reason", "[executor
   CHECK(with(trial, "/trial/incumbent", json::object()) == "/trial/incumbent/seconds: is missing");
   CHECK(with(trial, "/trial/colour", "red") == "/trial/colour: is no key of this document");
   CHECK(with(trial, "/colour", "red") == "/colour: is no key of this document");
-  CHECK(with(trial, "/describe", json::object()) == "/trial: is no key of this document");
-  CHECK(with(trial, "/version", 1) == "/version: must be 2");
+  CHECK(with(trial, "/describe", {{"parts", nullptr}}) == "/trial: is no key of this document");
+  CHECK(with(trial, "/version", 1) == "/version: must be 3");
   CHECK(with(trial, "/prepare_within_ns", 0) == "taken");
   CHECK(with(trial, "/prepare_within_ns", -1) == "/prepare_within_ns: must be at least 0");
   CHECK(with(trial, "/schema", "answer") == "/schema: must be \"order\"");

@@ -50,6 +50,8 @@ TEST_CASE("a recipe's variables yield to the configuration's, the caller's Pytho
   CHECK(launch.set.at("OMP_NUM_THREADS") == "2");
   CHECK(launch.set.at("PJRT_DEVICE") == "CPU");
   CHECK(launch.set.at("PYTHONNOUSERSITE") == "1");
+  // Which GPU a process may use its scheduler says, or its part of the machine.
+  CHECK(std::ranges::count(launch.unset, "CUDA_VISIBLE_DEVICES") == 0);
   for (const char* name : {"PYTHONPATH", "PYTHONHOME", "TF_XLA_FLAGS"})
     CHECK(std::ranges::count(launch.unset, name) == 1);
   CHECK(std::ranges::count(launch.unset, "PJRT_DEVICE") == 0);

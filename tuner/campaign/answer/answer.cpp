@@ -11,6 +11,7 @@
 #include "tuner/campaign/finals/comparing.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -92,7 +93,11 @@ std::optional<VerdictNodes> nodes_of(const db::Store& store, const Answer& answe
   const auto compared =
       compare_at(judged->stored, answer.objective.primary, judged->policy.margin_percent, answer.verdict->confidence);
   if (compared.nodes < 2) return std::nullopt;
-  return VerdictNodes{.nodes = compared.nodes, .differs = compared.differs_by_node};
+  VerdictNodes nodes{.nodes = compared.nodes, .differs = compared.differs_by_node};
+  const std::string name = host_of(store, pairs.front().fingerprint);  // of a part "n1/gpu0"
+  if (const auto slash = name.rfind('/'); slash != std::string::npos)
+    nodes.called = name.substr(slash).starts_with("/gpu") ? "GPUs" : "memory nodes";
+  return nodes;
 }
 
 /// What curves and the trial's own times say of it together.

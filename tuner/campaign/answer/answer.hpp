@@ -51,10 +51,12 @@ struct Price {
   std::optional<NextHour> next_hour{};  ///< empty: there is no verdict yet, or a pair takes longer
 };
 
-/// Nodes of one class, where the pairs of a verdict were measured on several.
+/// Nodes of one class, or parts of them that measure by themselves, where the pairs of a verdict were measured on
+/// several.
 struct VerdictNodes {
   int nodes = 0;
-  bool differs = false;  ///< the gain differs between them by more than noise
+  std::string called{"nodes"};  ///< or "GPUs", "memory nodes"
+  bool differs = false;         ///< the gain differs between them by more than noise
 };
 
 struct Answer {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <ranges>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,13 @@ constexpr std::int64_t kMostNodes = 10'000;
 
 NumberCheck slurm_check(const tuner::SlurmKey& key) {
   if (key.text == nullptr) return whole_number(1, kMostNodes);
+  if (key.placeholder.contains('|')) {
+    return [words = key.placeholder](const std::string& text) {
+      for (const auto word : words | std::views::split('|'))
+        if (std::string_view(word.begin(), word.end()) == text) return std::string();
+      return fmt::format("'{}' is none of {}", text, words);
+    };
+  }
   if (!key.passed_on) return {};
   return [](const std::string& text) {
     return tuner::is_slurm_word(text) ? std::string() : fmt::format("'{}' is no word that Slurm takes", text);

@@ -329,7 +329,7 @@ std::string of_target(const tuner::Answer& answer) {
 /// Where its pairs were measured, if on several nodes; else empty.
 std::string on_nodes(const tuner::Answer& answer) {
   if (!answer.nodes) return {};
-  return fmt::format(" on {} nodes of this class{}", answer.nodes->nodes,
+  return fmt::format(" on {} {} of this class{}", answer.nodes->nodes, answer.nodes->called,
                      answer.nodes->differs ? ", between which the gain differs by more than noise" : "");
 }
 

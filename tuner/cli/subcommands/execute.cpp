@@ -130,7 +130,7 @@ void setup(CLI::App& subcommand, ExecuteOptions& options) {
       "machine of the same class, with the same data folder, can measure for a campaign. 'nocturne schema order' and\n"
       "'nocturne schema answer' describe both. A trial, where DOCUMENT is a campaign file without comments:\n"
       "\n"
-      "  {\"schema\": \"order\", \"version\": 2, \"document\": DOCUMENT,\n"
+      "  {\"schema\": \"order\", \"version\": 3, \"document\": DOCUMENT,\n"
       "   \"process_sd\": 0.05, \"cpus\": [], \"runs_folder\": \"\", \"prepare_within_ns\": null,\n"
       "   \"trial\": {\"number\": 0, \"configuration\": {\"batch\": 128},\n"
       "             \"purpose\": \"search\", \"incumbent\": null, \"expected\": null}}\n"

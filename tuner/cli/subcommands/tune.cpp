@@ -193,8 +193,10 @@ constexpr const char* kTuneFooter =
     "With --nodes, or with an executor in its file, the campaign becomes a job of Slurm: a script is written into the\n"
     "data folder, checked and submitted. Inside of a job (salloc, sbatch) the nodes of that job are used. The data\n"
     "folder must be shared by all nodes. Where the job's time is over before the campaign's budget, the job queues\n"
-    "itself again. With --each-class idle nodes are asked what they are, and each class of nodes gets a campaign\n"
-    "of its own, NAME-CLASS; they run one after the other, and each learns from those before it. docs/clusters.md\n"
+    "itself again. With --slots gpu each GPU of a node measures by itself, with its share of the cores; whether they\n"
+    "disturb each other is measured first. With --each-class idle nodes are asked what they are, and each class of\n"
+    "nodes gets a campaign of its own, NAME-CLASS; they run one after the other, and each learns from those before\n"
+    "it. docs/clusters.md\n"
     "\n"
     "The program of --on-finish is started directly, not through a shell, with the result in its environment:\n"
     "NOCTURNE_CAMPAIGN, NOCTURNE_GENERATION, NOCTURNE_DATABASE, NOCTURNE_ENDING (complete, already_done,\n"
@@ -235,6 +237,7 @@ constexpr const char* kTuneFooter =
     "  nocturne tune campaign.json --no-history\n"
     "  nocturne tune campaign.json --nodes 8 --partition cpu --time 08:00:00\n"
     "  nocturne tune campaign.json --nodes 8 --each-class\n"
+    "  nocturne tune campaign.json --nodes 2 --gres gpu:4 --slots gpu\n"
     "  nocturne tune campaign.json --json > answer.json";
 
 std::vector<space::Configuration> wanted_configurations(const TuneOptions& options, const Context& context,
@@ -316,7 +319,7 @@ class TuneSession {
       std::unique_ptr<tuner::SlurmExecutor> nodes;
       std::unique_ptr<tuner::CoordinatorWatch> watch;
       if (allocation_ && session.preflight != tuner::PreflightMode::Only) {
-        nodes = open_nodes(*allocation_, context_, session);
+        nodes = open_nodes(*allocation_, options_.cluster, context_, session);
         watch = open_watch(*allocation_, context_);
       }
       return tuner::Campaign(session, fresh, nodes.get()).run(swept);

@@ -18,6 +18,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "measure/machine/machine_part.hpp"
 #include "measure/run/own_program.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign_file/slurm_section.hpp"
@@ -102,6 +103,11 @@ tuner::CampaignJob job_of(const ClusterOptions& options, const Context& context,
     if (const auto* usual = site.partition(""); usual != nullptr && job.request.partition.empty())
       job.request.partition = usual->name;
   }
+  if (const auto parts = measure::part_kind_from_text(job.request.slots)) {
+    if (*parts == measure::PartKind::Gpu && job.request.gres.empty())
+      refuse_to_tune(context, ExitCode::Usage, "--slots gpu: say which GPUs each node has, as in --gres gpu:4");
+    job.command.insert(job.command.end(), {"--slots", job.request.slots});  // a file's executor is passed over in a job
+  }
   if (!job.request.time.empty())
     job.time = value_or_refuse(context, ExitCode::Usage, tuner::parse_job_time(job.request.time));
   else if (spec.budget.wall)
@@ -110,18 +116,42 @@ tuner::CampaignJob job_of(const ClusterOptions& options, const Context& context,
   return job;
 }
 
-/// This program again, on a node. Does not return where that works.
-void go_to(const tuner::Allocation& allocation, const tuner::SlurmCommands& commands, const Context& context) {
+/// The command that this program was called by.
+std::vector<std::string> same_command(const Context& context) {
   std::vector<std::string> words = {this_program(context).string()};
   words.insert(words.end(), context.arguments.begin(), context.arguments.end());
-  tuner::SlurmStep step{.node = allocation.nodes.front(), .name = "nocturne", .words = std::move(words)};
-  std::vector<std::string> srun = tuner::srun_words(commands, step);
+  return words;
+}
+
+/// Becomes that command. Throws Refusal.
+[[noreturn]] void become(std::vector<std::string> words, const Context& context) {
   std::vector<char*> argv;
-  for (std::string& word : srun) argv.push_back(word.data());
+  for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  ::execvp(argv.front(), argv.data());
+  refuse_to_tune(context, ExitCode::Unavailable,
+                 fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
+}
+
+/// This program again, on a node.
+[[noreturn]] void go_to(const tuner::Allocation& allocation, const tuner::SlurmCommands& commands,
+                        const Context& context) {
+  const tuner::SlurmStep step{.node = allocation.nodes.front(), .name = "nocturne", .words = same_command(context)};
   *context.err << fmt::format("This shell is on no node of job {}: going on on {}.\n", allocation.job, step.node)
                << std::flush;
-  ::execv(argv.front(), argv.data());
+  become(tuner::srun_words(commands, step), context);
+}
+
+/// This program again, in the first part of its node: the coordinator is of the class of those that measure.
+[[noreturn]] void go_to_part(measure::PartKind kind, const Context& context) {
+  const auto parts = value_or_refuse(context, ExitCode::Unavailable, measure::parts_of_this_machine(kind),
+                                     fmt::format("--slots {}: ", measure::to_text(kind)));
+  become(measure::words_in_part(parts.front(), same_command(context)), context);
+}
+
+std::string_view each_of(std::optional<measure::PartKind> parts) {
+  if (!parts) return "each";
+  return *parts == measure::PartKind::Gpu ? "each of their GPUs" : "each of their memory nodes";
 }
 
 }  // namespace
@@ -150,6 +180,10 @@ std::string submitted_line(const tuner::CampaignJob& job, const std::string& num
                      tuner::command_text({"status", job.campaign}));
 }
 
+std::optional<measure::PartKind> ClusterOptions::parts() const {
+  return measure::part_kind_from_text(slurm_word(slurm, "slots"));
+}
+
 bool wants_job(const ClusterOptions& options, const tuner::CampaignSpec& spec) {
   return options.print || options.each_class || tuner::slurm_request(spec.document);
 }
@@ -166,8 +200,9 @@ std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, 
   if (allocation->here.empty()) {
     const auto commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find());
     go_to(*allocation, commands, context);
-    refuse_to_tune(context, ExitCode::Unavailable, fmt::format("srun cannot be started: {}", std::strerror(errno)));
   }
+  const auto parts = options.parts();
+  if (parts && measure::present_part().empty()) go_to_part(*parts, context);
   auto& nodes = allocation->nodes;
   // The coordinator's own first: it is one of them whatever happens.
   std::ranges::rotate(nodes, std::ranges::find(nodes, allocation->here));
@@ -180,9 +215,11 @@ std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, 
     }
     nodes.resize(number);
   }
-  *context.err << (nodes.size() == 1 ? fmt::format("On {}, a node of job {}.\n", nodes.front(), allocation->job)
-                                     : fmt::format("On {} nodes of job {}, one trial at a time on each: {}.\n",
-                                                   nodes.size(), allocation->job, fmt::join(nodes, ", ")));
+  const std::string which = nodes.size() == 1 ? fmt::format("On {}, a node of job {}", nodes.front(), allocation->job)
+                                              : fmt::format("On {} nodes of job {}", nodes.size(), allocation->job);
+  *context.err << (nodes.size() == 1 && !parts ? which + ".\n"
+                                               : fmt::format("{}, one trial at a time on {}: {}.\n", which,
+                                                             each_of(parts), fmt::join(nodes, ", ")));
   return allocation;
 }
 
@@ -216,14 +253,15 @@ ExitCode submit_campaign(const ClusterOptions& options, const Context& context, 
   return ExitCode::Ok;
 }
 
-std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& allocation, const Context& context,
-                                                 const tuner::Session& session) {
-  if (allocation.nodes.size() == 1) return nullptr;
+std::unique_ptr<tuner::SlurmExecutor> open_nodes(const tuner::Allocation& allocation, const ClusterOptions& options,
+                                                 const Context& context, const tuner::Session& session) {
+  if (allocation.nodes.size() == 1 && !options.parts()) return nullptr;
   tuner::SlurmExecutor::Options nodes{
       .commands = value_or_refuse(context, ExitCode::Unavailable, tuner::SlurmCommands::find()),
       .allocation = allocation,
       .program = program_words(context),
       .folder = context.data_folder() / "cluster" / ("job-" + allocation.job),
+      .parts = options.parts(),
       .longest_order = tuner::longest_order(session.spec)};
   return value_or_refuse(context, ExitCode::Unavailable,
                          tuner::SlurmExecutor::open(std::move(nodes), session.spec, session.fingerprint,

@@ -1,7 +1,9 @@
 #include "tuner/executor/slurm/slurm_executor.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ranges>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -30,6 +32,15 @@ constexpr nanoseconds kLongestInstallation = std::chrono::minutes(70);  // an ho
 constexpr nanoseconds kLongestBuild = std::chrono::minutes(12);         // ten minutes
 constexpr nanoseconds kDescription = std::chrono::minutes(2);
 constexpr int kLossesInPause = 60;  // after a loss it is a second
+constexpr const char *kDescribe = "describe.json", *kParts = "parts.json";
+
+std::string_view words_of(measure::PartKind kind) {
+  return kind == measure::PartKind::Gpu ? "GPUs" : "memory nodes";
+}
+
+double percent(double log_ratio) {
+  return std::expm1(log_ratio) * 100;
+}
 
 /// How this task ended, as the answer says; empty: it is the answer to another one.
 std::optional<OrderEnd> end_of(const Task& task, const TaskAnswer& answer) {
@@ -68,14 +79,19 @@ SlurmExecutor::SlurmExecutor(Options options, const CampaignSpec& spec, const sp
                              OrderObserver& observer, Interruption& interruption)
     : options_(std::move(options)), spec_(spec), machine_(machine), observer_(observer), interruption_(interruption) {
   for (const std::string& name : options_.allocation.nodes)
-    nodes_.push_back(std::make_unique<Node>(Node{.name = name}));
+    nodes_.push_back(std::make_unique<Node>(Node{.name = name, .host = name}));
 }
 
 std::expected<void, std::string> SlurmExecutor::make_folder() const {
   std::error_code ignored;
   fs::remove_all(options_.folder, ignored);
-  const Order order{.document = spec_.document, .process_sd = spec_.run.process_sd, .task = DescribeOrder{}};
-  return space::write_file(options_.folder / "describe.json", to_json(order).dump());
+  const auto write = [&](const char* name, std::optional<measure::PartKind> parts) {
+    const Order order{
+        .document = spec_.document, .process_sd = spec_.run.process_sd, .task = DescribeOrder{.parts = parts}};
+    return space::write_file(options_.folder / name, to_json(order).dump());
+  };
+  if (auto written = write(kDescribe, std::nullopt); !written || !options_.parts) return written;
+  return write(kParts, options_.parts);
 }
 
 std::expected<std::unique_ptr<SlurmExecutor>, std::string> SlurmExecutor::open(Options options,
@@ -84,30 +100,31 @@ std::expected<std::unique_ptr<SlurmExecutor>, std::string> SlurmExecutor::open(O
                                                                                OrderObserver& observer,
                                                                                Interruption& interruption) {
   std::unique_ptr<SlurmExecutor> executor(new SlurmExecutor(std::move(options), spec, machine, observer, interruption));
-  if (auto made = executor->make_folder(); !made) return std::unexpected(made.error());
-  std::set<std::string> blind;
-  {
-    std::vector<std::jthread> asking;
-    for (const auto& node : executor->nodes_) {
-      asking.emplace_back([&, node = node.get()] {
-        if (executor->describe(*node)) return;
-        const std::lock_guard lock(executor->mutex_);
-        blind.insert(node->name);
-      });
-    }
-  }
-  executor->flush();
-  if (executor->full_) return std::unexpected(executor->full_->what());
-  if (!blind.empty()) {
-    return std::unexpected(fmt::format(
-        "the node {} does not see what this one has just written into the data folder ('{}'): it must lie on a "
-        "file system that all nodes share. Name one with --data.",
-        *blind.begin(), executor->options_.folder.parent_path().parent_path().string()));
-  }
-  if (std::ranges::all_of(executor->nodes_, &Node::left_out)) return std::unexpected("no node is left to measure on");
+  auto ready = executor->make_folder();
+  if (ready && executor->options_.parts) ready = executor->divide_nodes();
+  if (ready) ready = executor->ask_all([&](Node& node) { executor->describe(node); });
+  if (!ready) return std::unexpected(ready.error());
+  if (executor->options_.parts) executor->judge_neighbours();
   for (const auto& node : executor->nodes_)
     executor->threads_.emplace_back([executor = executor.get(), node = node.get()] { executor->work(*node); });
   return executor;
+}
+
+std::expected<void, std::string> SlurmExecutor::ask_all(const std::function<void(Node&)>& ask) {
+  std::vector<std::jthread> asking;
+  for (const auto& node : nodes_)
+    if (!node->left_out) asking.emplace_back([&ask, node = node.get()] { ask(*node); });
+  asking.clear();
+  flush();
+  if (full_) return std::unexpected(full_->what());
+  if (!blind_.empty()) {
+    return std::unexpected(fmt::format(
+        "the node {} does not see what this one has just written into the data folder ('{}'): it must lie on a "
+        "file system that all nodes share. Name one with --data.",
+        *blind_.begin(), options_.folder.parent_path().parent_path().string()));
+  }
+  if (std::ranges::all_of(nodes_, &Node::left_out)) return std::unexpected("no node is left to measure on");
+  return {};
 }
 
 SlurmExecutor::~SlurmExecutor() {
@@ -121,7 +138,7 @@ SlurmExecutor::~SlurmExecutor() {
   fs::remove_all(options_.folder, ignored);
 }
 
-StepResult SlurmExecutor::ask_what_it_is(Node& node, const std::string& file) {
+StepResult SlurmExecutor::ask_until_answered(Node& node, const std::string& file) {
   // All wait for it, and it takes seconds: half the silence of an order is enough.
   const Rhythm beats{.pause = options_.beats.pause, .silent_looks = std::max(options_.beats.silent_looks / 2, 1)};
   for (int failures = 0, refusals = 0;;) {
@@ -138,21 +155,143 @@ StepResult SlurmExecutor::ask_what_it_is(Node& node, const std::string& file) {
   }
 }
 
-bool SlurmExecutor::describe(Node& node) {
-  const std::string file = (options_.folder / "describe.json").string();
-  const StepResult result = ask_what_it_is(node, file);
+std::optional<OrderAnswer> SlurmExecutor::ask(Node& node, const char* file) {
+  const std::string whole = (options_.folder / file).string();
+  StepResult result = ask_until_answered(node, whole);
   const std::lock_guard lock(mutex_);
-  if (!result.answer) {
-    // What `execute` says of an order that is not there.
-    if (result.reason.contains(file) && !is_full()) return false;
+  if (result.answer) return std::move(result.answer);
+  // What `execute` says of an order that is not there.
+  if (result.reason.contains(whole) && !is_full())
+    blind_.insert(node.host);
+  else
     leave_out(node, "it did not say what it is: " + result.reason);
-    return true;
-  }
-  if (const std::string why = difference_words(machine_, result.answer->machine); !why.empty())
+  return std::nullopt;
+}
+
+void SlurmExecutor::describe(Node& node) {
+  const auto answer = ask(node, kDescribe);
+  if (!answer) return;
+  const std::lock_guard lock(mutex_);
+  if (const std::string why = difference_words(machine_, answer->machine); !why.empty())
     leave_out(node, "it is of another class: " + why);
-  else if (const auto* described = std::get_if<MachineAnswer>(&result.answer->result))
+  else if (const auto* described = std::get_if<MachineAnswer>(&answer->result))
     node.cpus = described->cpus;
-  return true;
+}
+
+std::expected<void, std::string> SlurmExecutor::divide_nodes() {
+  std::map<const Node*, std::vector<measure::MachinePart>> parts;
+  auto asked = ask_all([&](Node& node) {
+    const auto answer = ask(node, kParts);
+    const auto* described = answer ? std::get_if<MachineAnswer>(&answer->result) : nullptr;
+    if (described == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    if (described->parts.empty()) leave_out(node, "it has no parts to measure on: " + described->why_no_parts);
+    parts[&node] = described->parts;
+  });
+  if (!asked) return asked;
+  std::vector<std::unique_ptr<Node>> slots;
+  for (std::size_t index = 0, before = 0; index == 0 || slots.size() > before; ++index) {
+    before = slots.size();
+    for (const auto& node : nodes_) {
+      if (index >= parts[node.get()].size()) continue;
+      const measure::MachinePart& part = parts[node.get()][index];
+      slots.push_back(
+          std::make_unique<Node>(Node{.name = node->host + "/" + part.name, .host = node->host, .part = part}));
+    }
+  }
+  nodes_ = std::move(slots);
+  return {};
+}
+
+void SlurmExecutor::judge_neighbours() {
+  std::map<std::string, std::vector<Node*>> hosts;
+  for (const auto& node : nodes_)
+    if (!node->left_out) hosts[node->host].push_back(node.get());
+  std::erase_if(hosts, [](const auto& host) { return host.second.size() < 2; });
+  if (hosts.empty()) return;
+  say(fmt::format("whether {} of a node disturb each other is measured first: the default on one alone, then on all",
+                  words_of(*options_.parts)));
+  flush();
+  Neighbours seen;
+  const auto ends = [&] {
+    const std::lock_guard lock(mutex_);
+    return full_ || interruption_.requested() || interruption_.out_of_time();
+  };
+  for (std::size_t round = 0; round < measure::NeighbourTest::kMostRatios && !ends(); ++round) {
+    {
+      std::vector<std::jthread> measuring;
+      for (const auto& [host, parts] : hosts)
+        measuring.emplace_back([&, &parts = parts] { compare_with_neighbours(parts, round, seen); });
+    }
+    flush();
+    const auto verdict = seen.test.verdict();
+    const bool fruitless = verdict.ratios == 0 && round + 1 >= kMostFailures;
+    if (verdict.decided || fruitless || !seen.failure.empty()) break;
+  }
+  if (!ends()) share_nodes(hosts, std::move(seen));
+  flush();
+}
+
+void SlurmExecutor::compare_with_neighbours(std::vector<Node*> parts, std::size_t round, Neighbours& seen) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(parts, [](const Node* node) { return node->left_out; });
+  }
+  if (parts.size() < 2) return;
+  const TrialOrder order{.configuration = spec_.space.default_configuration(), .purpose = space::Purpose::Verify};
+  const std::size_t chosen = round % parts.size();
+  const auto works = [](const TrialAnswer& answer) {
+    return answer.end == OrderEnd::Finished && answer.trial.outcome == space::Outcome::Ok && answer.trial.estimate;
+  };
+  const TrialAnswer alone = carry_out(*parts[chosen], order, "alone");
+  if (!works(alone)) return;
+  std::vector<TrialAnswer> beside(parts.size());
+  {
+    std::vector<std::jthread> measuring;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      measuring.emplace_back([&, i] { beside[i] = carry_out(*parts[i], order, "beside"); });
+  }
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (works(beside[i]))
+      seen.defaults[parts[i]] = beside[i];
+    else if (beside[i].end == OrderEnd::Finished)
+      seen.failure = fmt::format("{} {}", parts[i]->name, beside[i].trial.reason);
+  if (works(beside[chosen]))
+    seen.test.tell(std::log(beside[chosen].trial.estimate->value / alone.trial.estimate->value));
+}
+
+void SlurmExecutor::share_nodes(const std::map<std::string, std::vector<Node*>>& hosts, Neighbours seen) {
+  const std::lock_guard lock(mutex_);
+  const auto verdict = seen.test.verdict();
+  const std::string parts(words_of(*options_.parts));
+  if (verdict.shared && seen.failure.empty()) {
+    say(
+        fmt::format("{} of a node do not disturb each other: the default takes {:+.1f} % among working neighbours, at "
+                    "most {:+.1f} %; one trial at a time on each",
+                    parts, percent(verdict.mean), percent(verdict.high)));
+    for (auto& [node, answer] : seen.defaults) {
+      node->default_state = Node::Default::Works;
+      node->default_at = steady_clock::now();
+      defaults_.push_back({.node = node->name, .answer = std::move(answer)});
+    }
+    return;
+  }
+  std::string why = "the default was measured on none";
+  if (!seen.failure.empty())
+    why = "among working neighbours the default fails: " + seen.failure;
+  else if (verdict.ratios > 1)
+    why =
+        fmt::format("the default takes {:+.1f} % among working neighbours ({:+.1f} to {:+.1f} %), and may take {:g} %",
+                    percent(verdict.mean), percent(verdict.low), percent(verdict.high),
+                    std::round(percent(measure::kMostDisturbance)));
+  say(fmt::format("one trial at a time on each node, for that its {} do not disturb each other was not shown: {}",
+                  parts, why));
+  for (const auto& [host, slots] : hosts) {
+    const auto kept = std::ranges::find_if(slots, [](const Node* node) { return !node->left_out; });
+    for (Node* node : slots)
+      if (kept != slots.end() && node != *kept) node->left_out = true;
+  }
 }
 
 std::size_t SlurmExecutor::slots() const {
@@ -361,13 +500,16 @@ StepResult SlurmExecutor::execute(const Node& node, const std::vector<std::strin
   std::vector<std::string> all = options_.program;
   all.insert(all.end(), {"execute", "--beat", duration_text(beats.pause)});
   all.insert(all.end(), words.begin(), words.end());
+  if (node.part) all = measure::words_in_part(*node.part, all);
+  // Of one name there may be one on each part; trials have numbers.
+  const bool told_apart = !node.part || name.starts_with("trial-");
   std::stop_source stop;
   const std::stop_callback with_session(interruption_.token(), [&stop] { stop.request_stop(); });
   const std::stop_callback with_this(ending_.get_token(), [&stop] { stop.request_stop(); });
   return run_step(options_.commands,
                   {.job = options_.allocation.job,
-                   .node = node.name,
-                   .name = name,
+                   .node = node.host,
+                   .name = told_apart ? name : name + "-" + node.part->name,
                    .words = std::move(all),
                    .input = std::move(input),
                    .beats = beats},

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Carries orders out on the nodes of a job of Slurm: one slot a node, one step an order.
+/// Carries orders out on the nodes of a job of Slurm: one slot a node, or one on each of its GPUs or memory nodes; one
+/// step an order.
 ///
 /// The node is a block: the default is measured on each before anything else, and again every half hour. What fails on
 /// the side of Slurm or a node is never an answer: the order is lost, to be given again, and goes to another node where
@@ -8,6 +9,11 @@
 /// default fails while it works elsewhere. Each with a sentence. What Slurm could not begin is no loss: it is given
 /// again. A pair is prepared and measured on the node that it was given to, and on no other. A node is told how long it
 /// may prepare; the first interruption of the session does not reach it there.
+///
+/// Where parts of a node are slots each is a block of its own, called NODE/PART, and "node" below means such a part.
+/// Its orders are started in it (measure/machine/machine_part.hpp). First the default is measured on one part of each
+/// node while the others rest, then on all at once, as often as it takes (measure/comparison/neighbours.hpp): unless
+/// that shows that neighbours cost little, one part of each node is used.
 
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +21,7 @@
 #include <deque>
 #include <expected>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +33,8 @@
 #include <vector>
 
 #include "db/error.hpp"
+#include "measure/comparison/neighbours.hpp"
+#include "measure/machine/machine_part.hpp"
 #include "space/fingerprint.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/interruption.hpp"
@@ -50,6 +59,7 @@ class SlurmExecutor final : public OrderExecutor {
     std::vector<std::string> program;  ///< what runs on a node, before the word `execute`: nocturne --data FOLDER
     /// In the data folder. Made anew, and removed at the end. What is written here must be seen on the nodes.
     std::filesystem::path folder;
+    std::optional<measure::PartKind> parts{};  ///< of a node: each is a slot; empty: the node is one
     std::chrono::nanoseconds longest_order{};
     /// After a step that Slurm could not start, again and again; first a twelfth of it.
     std::chrono::nanoseconds pause = std::chrono::minutes(1);
@@ -89,8 +99,10 @@ class SlurmExecutor final : public OrderExecutor {
 
   struct Node {
     enum class Default { Unknown, Works, Fails };
-    std::string name;
-    std::vector<int> cpus;  ///< of its slot
+    std::string name;                          ///< Slurm's; of a part NODE/PART
+    std::string host;                          ///< Slurm's
+    std::optional<measure::MachinePart> part;  ///< empty: all of it
+    std::vector<int> cpus{};                   ///< of its slot
     bool left_out = false;
     int failures = 0;             ///< orders lost in a row
     int refusals = 0;             ///< orders in a row that Slurm could not begin
@@ -106,10 +118,27 @@ class SlurmExecutor final : public OrderExecutor {
 
   /// Makes the folder; the error says why not.
   [[nodiscard]] std::expected<void, std::string> make_folder() const;
+  /// All nodes at once. The error: one does not see the folder, or none is left.
+  [[nodiscard]] std::expected<void, std::string> ask_all(const std::function<void(Node&)>& ask);
   /// Again where its answer is lost.
-  [[nodiscard]] StepResult ask_what_it_is(Node& node, const std::string& file);
-  /// Asks one node; false: it does not see the folder. Leaves it out where it does not answer or is of another class.
-  [[nodiscard]] bool describe(Node& node);
+  [[nodiscard]] StepResult ask_until_answered(Node& node, const std::string& file);
+  /// What a node answers to the order in that file of the folder. Empty: it is left out, or blind.
+  [[nodiscard]] std::optional<OrderAnswer> ask(Node& node, const char* file);
+  /// Leaves it out where it is of another class.
+  void describe(Node& node);
+  /// Makes slots of the parts of nodes: the first of each node, then the second of each.
+  [[nodiscard]] std::expected<void, std::string> divide_nodes();
+
+  struct Neighbours {
+    measure::NeighbourTest test{};
+    std::string failure{};                    ///< of the default beside others, where it works alone
+    std::map<Node*, TrialAnswer> defaults{};  ///< as last measured beside others
+  };
+  /// Measures whether parts of a node disturb each other, and leaves one of each where they may.
+  void judge_neighbours();
+  /// Once on one node: the default alone, then on all its parts at once.
+  void compare_with_neighbours(std::vector<Node*> parts, std::size_t round, Neighbours& seen);
+  void share_nodes(const std::map<std::string, std::vector<Node*>>& hosts, Neighbours seen);
   void work(Node& node);
   /// Blocks until there is something to do on it; false: nothing will be any more.
   [[nodiscard]] bool wait_for_work(Node& node);
@@ -162,6 +191,7 @@ class SlurmExecutor final : public OrderExecutor {
   std::condition_variable_any changed_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<std::int64_t, std::set<std::string>> lost_on_;  ///< trial → nodes that lost its order
+  std::set<std::string> blind_;                            ///< nodes that do not see the folder
   std::deque<TrialAnswer> answers_;
   std::deque<PairOnNode> pairs_;
   std::vector<DefaultOnNode> defaults_;

@@ -11,6 +11,7 @@
 #include <expected>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -20,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/artifact/process.hpp"
+#include "measure/machine/machine_part.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/executor/order_json.hpp"
 
@@ -147,12 +149,12 @@ std::string silence_words(const Rhythm& rhythm) {
 
 }  // namespace
 
-const std::vector<std::string>& unset_for_steps() {
-  static const std::vector<std::string> kUnset = {"SLURM_MEM_PER_*",      "SLURM_CPU_BIND*",     "SLURM_NTASKS*",
-                                                  "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_EXPORT_ENV",
-                                                  "SLURM_STEP_*",         "SLURM_EXACT",         "SLURM_TRES_PER_TASK",
-                                                  "SLURM_GPUS*",          "SLURM_NNODES",        "COLUMNS"};
-  return kUnset;
+std::vector<std::string> unset_for_steps() {
+  std::vector<std::string> names = {"SLURM_MEM_PER_*",     "SLURM_CPU_BIND*",  "SLURM_NTASKS*", "SLURM_TASKS_PER_NODE",
+                                    "SLURM_CPUS_PER_TASK", "SLURM_EXPORT_ENV", "SLURM_STEP_*",  "SLURM_EXACT",
+                                    "SLURM_TRES_PER_TASK", "SLURM_GPUS*",      "SLURM_NNODES",  "COLUMNS"};
+  std::ranges::move(measure::present_part_variables(), std::back_inserter(names));
+  return names;
 }
 
 std::string last_word_of_srun(const std::string& text) {

@@ -45,8 +45,8 @@ struct StepResult {
 };
 
 /// The environment of a job describes its batch step. These variables of it the steps would inherit, and do not want;
-/// nor shall what they say be broken into lines.
-[[nodiscard]] const std::vector<std::string>& unset_for_steps();
+/// nor shall what they say be broken into lines. Where this process is in a part of its node steps are in none.
+[[nodiscard]] std::vector<std::string> unset_for_steps();
 
 /// The last line of what srun and its task said, before what srun says of every step, or of every task that fails.
 /// Empty: nothing was said.
