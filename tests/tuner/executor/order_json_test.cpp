@@ -1,7 +1,9 @@
 #include "tuner/executor/order_json.hpp"
 
 #include <concepts>
+#include <cstddef>
 #include <random>
+#include <set>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -11,6 +13,9 @@
 #include <fmt/format.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "space/file_contents.hpp"
+#include "space/folder_entries.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -218,6 +223,17 @@ TEST_CASE("an order and an answer that are written and read again are what they 
     if (answer.result.index() != order.task.index()) CHECK_FALSE(tuner::order_from_json(tuner::to_json(answer)));
   }
   for (std::size_t i = 0; i < 5; ++i) CHECK(std::min(kinds[i], answers[i]) > 50);
+}
+
+TEST_CASE("what the fuzzer of orders begins with are orders of each kind", "[executor]") {
+  std::set<std::size_t> kinds;
+  for (const auto& entry : space::entries_of(NOCTURNE_SOURCE_DIR "/tests/fuzz/corpus/order")) {
+    const auto order = tuner::order_from_text(space::read_file(entry.path()).value());
+    INFO(entry.path().string());
+    if (!order) FAIL(order.error());
+    kinds.insert(order->task.index());
+  }
+  CHECK(kinds.size() == 5);
 }
 
 TEST_CASE("an answer keeps a loss that is no number", "[executor]") {
