@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/students_t.hpp>
 #include <cassert>
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "measure/comparison/node_scatter.hpp"
 #include "measure/comparison/planned_looks.hpp"
 #include "measure/comparison/signed_rank.hpp"
+#include "space/moments.hpp"
 #include "space/names.hpp"
 
 namespace nocturne::measure {
@@ -50,10 +49,8 @@ struct LogRatio {
   double error = 0;  ///< standard error of middle
 };
 
-/// By Student's t, where the mean of so many values has this standard error. REQUIRES: two values at least.
-LogRatio by_student(double mean, double error, double count, double confidence) {
-  const boost::math::students_t_distribution<double> student(count - 1);
-  const double half = boost::math::quantile(student, 0.5 + confidence / 2) * error;
+LogRatio by_student(double mean, double error, int count, double confidence) {
+  const double half = student_critical(count, confidence) * error;
   return {.middle = mean, .low = mean - half, .high = mean + half, .error = error};
 }
 
@@ -65,11 +62,8 @@ LogRatio log_ratio_of(std::span<const double> log_ratios, double confidence) {
       return {.middle = ranked->middle, .low = ranked->low, .high = ranked->high, .error = error};
     }
   }
-  const double count = static_cast<double>(log_ratios.size());
-  const double mean = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
-  double squares = 0;
-  for (const double ratio : log_ratios) squares += (ratio - mean) * (ratio - mean);
-  return by_student(mean, std::sqrt(squares / (count - 1) / count), count, confidence);
+  const space::Moments moments = space::moments_of(log_ratios);
+  return by_student(moments.mean, moments.standard_error(), static_cast<int>(moments.count), confidence);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "space/moments.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -25,15 +27,6 @@ double trimmed_mean_of_sorted(std::span<const double> values) {
   const std::size_t cut = trimmed_at_each_end(values.size());
   const auto kept = values.subspan(cut, values.size() - 2 * cut);
   return std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
-}
-
-/// Squared standard error of the mean of `values`.
-double squared_error_of_mean(std::span<const double> values) {
-  const double count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return squares / (count - 1) / count;
 }
 
 std::vector<double> batch_means(std::span<const double> values) {
@@ -76,8 +69,8 @@ Location steady_location(std::span<const double> values) {
   std::vector<double> influence;
   influence.reserve(values.size());
   for (const double value : values) influence.push_back(std::clamp(value, low, high) / (1 - 2 * kTrim));
-  location.standard_error =
-      std::sqrt(std::max(squared_error_of_mean(batch_means(influence)), squared_error_of_mean(influence)));
+  location.standard_error = std::sqrt(std::max(space::moments_of(batch_means(influence)).squared_error(),
+                                               space::moments_of(influence).squared_error()));
   return location;
 }
 

@@ -1,24 +1,20 @@
 #include "measure/comparison/neighbours.hpp"
 
-#include <cmath>
 #include <limits>
-#include <numeric>
 
-#include <boost/math/distributions/students_t.hpp>
+#include "measure/comparison/planned_looks.hpp"
+#include "space/moments.hpp"
 
 namespace nocturne::measure {
 
 NeighbourTest::Verdict NeighbourTest::verdict() const {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   Verdict verdict{.ratios = static_cast<int>(ratios_.size()), .low = -kInfinite, .high = kInfinite};
-  if (ratios_.empty()) return verdict;
-  const auto count = static_cast<double>(ratios_.size());
-  verdict.mean = std::accumulate(ratios_.begin(), ratios_.end(), 0.0) / count;
-  if (ratios_.size() >= 2) {
-    double squares = 0;
-    for (const double ratio : ratios_) squares += (ratio - verdict.mean) * (ratio - verdict.mean);
-    const boost::math::students_t_distribution<double> student(count - 1);
-    const double half = boost::math::quantile(student, kConfidence) * std::sqrt(squares / (count - 1) / count);
+  const space::Moments moments = space::moments_of(ratios_);
+  verdict.mean = moments.mean;
+  if (verdict.ratios >= 2) {
+    // The quantile of one side is that of both at this confidence.
+    const double half = student_critical(verdict.ratios, 2 * kConfidence - 1) * moments.standard_error();
     verdict.low = verdict.mean - half;
     verdict.high = verdict.mean + half;
   }

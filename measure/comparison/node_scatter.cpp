@@ -5,22 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
+#include "space/moments.hpp"
+
 namespace nocturne::measure {
 namespace {
-
-double mean_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double squares_about(std::span<const double> values, double middle) {
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  return squares;
-}
 
 /// Of an F this large or larger. REQUIRES: degrees of freedom above 0.
 double probability_of(double between, double between_degrees, double within, double within_degrees) {
@@ -40,18 +31,20 @@ NodeScatter scatter_of_nodes(std::span<const double> log_ratios, std::span<const
     by_node[nodes.empty() ? std::string_view() : std::string_view(nodes[i])].push_back(log_ratios[i]);
 
   NodeScatter scatter{.nodes = static_cast<int>(by_node.size())};
-  const double all = mean_of(log_ratios);
+  const double all = space::moments_of(log_ratios).mean;
   std::vector<double> means;
   double between = 0, within = 0;
   for (const auto& [name, ratios] : by_node) {
-    means.push_back(mean_of(ratios));
+    const space::Moments moments = space::moments_of(ratios);
+    means.push_back(moments.mean);
     between += static_cast<double>(ratios.size()) * (means.back() - all) * (means.back() - all);
-    within += squares_about(ratios, means.back());
+    within += moments.squares;
   }
-  scatter.mean = mean_of(means);
+  const space::Moments over_nodes = space::moments_of(means);
+  scatter.mean = over_nodes.mean;
   if (means.size() < 2) return scatter;
   const auto count = static_cast<double>(means.size());
-  scatter.error = std::sqrt(squares_about(means, scatter.mean) / (count - 1) / count);
+  scatter.error = over_nodes.standard_error();
   const double within_degrees = static_cast<double>(log_ratios.size()) - count;
   if (within_degrees > 0) scatter.probability = probability_of(between, count - 1, within, within_degrees);
   return scatter;

@@ -5,10 +5,11 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cassert>
 #include <cmath>
-#include <numeric>
 
 #include "measure/comparison/location.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "measure/comparison/warm_up.hpp"
+#include "space/moments.hpp"
 #include "space/names.hpp"
 
 namespace nocturne::measure {
@@ -54,13 +55,8 @@ std::optional<double> judged_step(std::span<const double> step_seconds, StepEsti
 
 Noise noise_of(std::span<const double> log_ratios) {
   assert(log_ratios.size() >= 2);
-  const auto count = static_cast<double>(log_ratios.size());
-  Noise noise{.pairs = static_cast<int>(log_ratios.size())};
-  noise.bias = std::accumulate(log_ratios.begin(), log_ratios.end(), 0.0) / count;
-  double squares = 0;
-  for (const double ratio : log_ratios) squares += (ratio - noise.bias) * (ratio - noise.bias);
-  noise.sd = std::sqrt(squares / (count - 1));
-  return noise;
+  const space::Moments moments = space::moments_of(log_ratios);
+  return {.pairs = static_cast<int>(moments.count), .sd = moments.sd(), .bias = moments.mean};
 }
 
 std::optional<int> pairs_to_resolve(double sd, double percent, const Power& power) {
@@ -81,8 +77,7 @@ double resolution_percent(double sd, int pairs, const Power& power) {
 
 double sd_of_interval(double half_width, int pairs, double confidence) {
   assert(pairs >= 2);
-  const boost::math::students_t_distribution<double> student(pairs - 1);
-  return half_width * std::sqrt(static_cast<double>(pairs)) / boost::math::quantile(student, (1 + confidence) / 2);
+  return half_width * std::sqrt(static_cast<double>(pairs)) / student_critical(pairs, confidence);
 }
 
 }  // namespace nocturne::measure

@@ -106,10 +106,7 @@ std::vector<Look> spend(const std::vector<int>& numbers, double error) {
 /// How often one of the looks finds a difference between equal sides, by Student's t. Always the same sample.
 double false_alarms(const std::vector<Look>& looks) {
   std::vector<double> limits;
-  for (const Look& look : looks) {
-    const boost::math::students_t_distribution<double> student(look.pairs - 1);
-    limits.push_back(boost::math::quantile(student, 0.5 + look.confidence / 2));
-  }
+  for (const Look& look : looks) limits.push_back(student_critical(look.pairs, look.confidence));
   std::mt19937_64 random(1);  // NOLINT(cert-msc51-cpp): a plan is the same every time
   std::normal_distribution<double> unit;
   std::vector<std::chi_squared_distribution<double>> within;  // squares of the pairs of a look about their own mean
@@ -149,6 +146,12 @@ std::vector<Look> plan_looks_known_scatter(int first, int most, double error) {
 double normal_critical(double confidence) {
   static const boost::math::normal_distribution<double> normal;
   return boost::math::quantile(normal, 0.5 + confidence / 2);
+}
+
+double student_critical(int count, double confidence) {
+  assert(count >= 2);
+  const boost::math::students_t_distribution<double> student(count - 1);
+  return boost::math::quantile(student, 0.5 + confidence / 2);
 }
 
 std::vector<Look> plan_looks(int first, int most, double error) {

@@ -52,5 +52,7 @@ struct Look {
 
 /// Two-sided critical value of the normal distribution: 1.96 for 0.95.
 [[nodiscard]] double normal_critical(double confidence);
+/// The same of Student's t, for the mean of so many values. REQUIRES: count ≥ 2.
+[[nodiscard]] double student_critical(int count, double confidence);
 
 }  // namespace nocturne::measure

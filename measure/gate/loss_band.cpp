@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+
+#include "measure/comparison/planned_looks.hpp"
+#include "space/moments.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -93,13 +95,10 @@ std::expected<BandJudgement, std::string> judge_losses(std::span<const space::Ru
 }
 
 Prediction predict_next(std::span<const double> values, double false_alarm) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0, squares = 0;
-  for (const double value : values) mean += value / n;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const boost::math::students_t_distribution<double> student(n - 1);
-  const double factor = boost::math::quantile(student, 1 - false_alarm / 2) * std::sqrt(1 + 1 / n);
-  return {.mean = mean, .half = factor * std::sqrt(squares / (n - 1))};
+  const space::Moments moments = space::moments_of(values);
+  const double critical = student_critical(static_cast<int>(moments.count), 1 - false_alarm);
+  return {.mean = moments.mean,
+          .half = critical * std::sqrt(1 + 1 / static_cast<double>(moments.count)) * moments.sd()};
 }
 
 AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,

@@ -4,18 +4,15 @@
 #include <cmath>
 #include <functional>
 
+#include "space/moments.hpp"
+
 namespace nocturne::search::replay {
 namespace {
 
 Mean mean_of(std::span<const double> values) {
-  Mean mean{.count = values.size()};
-  if (values.empty()) return mean;
-  const auto count = static_cast<double>(values.size());
-  for (const double each : values) mean.value += each / count;
-  if (values.size() < 2) return mean;
-  double squares = 0;
-  for (const double each : values) squares += (each - mean.value) * (each - mean.value);
-  mean.standard_error = std::sqrt(squares / (count - 1) / count);
+  const space::Moments moments = space::moments_of(values);
+  Mean mean{.value = moments.mean, .count = moments.count};
+  if (moments.count > 1) mean.standard_error = moments.standard_error();
   return mean;
 }
 

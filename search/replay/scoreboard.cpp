@@ -5,28 +5,24 @@
 #include <cmath>
 #include <limits>
 
+#include "space/moments.hpp"
+
 namespace nocturne::search::replay {
 namespace {
 
 Cell cell_at(std::span<const RunValues> runs, const RandomBaseline& random_baseline, std::size_t budget) {
-  const auto count = static_cast<double>(runs.size());
   std::vector<double> ratios;
-  double mean = 0;
-  for (const auto run : runs) {
+  for (const auto run : runs)
     ratios.push_back(best_of(run, budget, random_baseline.worst()) / random_baseline.optimum());
-    mean += ratios.back();
-  }
-  mean /= count;
-  Cell cell{.ratio = mean,
+  const space::Moments moments = space::moments_of(ratios);
+  Cell cell{.ratio = moments.mean,
             .standard_error = std::nullopt,
             .random = random_baseline.expected_best(budget) / random_baseline.optimum()};
   if (runs.size() < 2) return cell;
-  double squares = 0;
-  for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
-  cell.standard_error = std::sqrt(squares / (count - 1) / count);
+  cell.standard_error = moments.standard_error();
   // Rounding is not worse: where all runs found the same value, the mean may be off by the last bit.
   const double excess = cell.ratio - cell.random;
-  const boost::math::students_t t(count - 1);
+  const boost::math::students_t t(static_cast<double>(moments.count - 1));
   const double critical = boost::math::quantile(boost::math::complement(t, Scoreboard::kLevel));
   cell.worse_than_random = excess > 1e-12 * cell.random && excess > critical * *cell.standard_error;
   return cell;

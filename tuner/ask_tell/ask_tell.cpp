@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -10,6 +9,7 @@
 
 #include "search/registry.hpp"
 #include "space/digest.hpp"
+#include "space/moments.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/replayed_exchanges.hpp"
 #include "tuner/campaign/search_options.hpp"
@@ -67,14 +67,11 @@ bool names_default(const nlohmann::json& document) {
 db::TrialResult result_of(const AnswerLine& answer) {
   db::TrialResult result{.outcome = answer.outcome, .reason = answer.reason};
   if (answer.outcome != space::Outcome::Ok) return result;
-  const auto count = static_cast<double>(answer.values.size());
-  const double mean = std::accumulate(answer.values.begin(), answer.values.end(), 0.0) / count;
-  double squares = 0;
-  for (const double value : answer.values) squares += (value - mean) * (value - mean);
-  const double error = answer.values.size() > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
-  result.estimate = {.value = mean, .standard_error = error, .runs = static_cast<int>(answer.values.size())};
+  const space::Moments moments = space::moments_of(answer.values);
+  result.estimate = {
+      .value = moments.mean, .standard_error = moments.standard_error(), .runs = static_cast<int>(moments.count)};
   // One evaluation is one step of the one epoch there is, so that pages compose the same value again.
-  result.parts = space::Parts{.steps_per_epoch = 1, .steady_step = mean};
+  result.parts = space::Parts{.steps_per_epoch = 1, .steady_step = moments.mean};
   return result;
 }
 

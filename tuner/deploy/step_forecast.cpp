@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/model/student.hpp"
+#include "space/moments.hpp"
 
 namespace nocturne::deploy {
 
@@ -14,22 +15,15 @@ double StepForecast::limit() const {
 
 std::optional<StepForecast> forecast_step(std::span<const double> steady_steps, double process_sd) {
   std::vector<double> logs;
-  double sum = 0;
-  for (const double step : steady_steps) {
-    if (!(step > 0) || !std::isfinite(step)) continue;
-    logs.push_back(std::log(step));
-    sum += logs.back();
-  }
+  for (const double step : steady_steps)
+    if (step > 0 && std::isfinite(step)) logs.push_back(std::log(step));
   if (logs.empty()) return std::nullopt;
-  const double count = static_cast<double>(logs.size());
-  const double mean = sum / count;
-  double squares = kPriorDegrees * process_sd * process_sd;
-  for (const double each : logs) squares += (each - mean) * (each - mean);
-  const double degrees = kPriorDegrees + count - 1;
-  const double sd = std::sqrt(squares / degrees);
+  const space::Moments moments = space::moments_of(logs);
+  const double degrees = kPriorDegrees + static_cast<double>(moments.count) - 1;
+  const double sd = std::sqrt((kPriorDegrees * process_sd * process_sd + moments.squares) / degrees);
   if (sd > kMostSd) return std::nullopt;
   return StepForecast{
-      .seconds = std::exp(mean), .sd = sd, .degrees = degrees, .processes = static_cast<int>(logs.size())};
+      .seconds = std::exp(moments.mean), .sd = sd, .degrees = degrees, .processes = static_cast<int>(moments.count)};
 }
 
 }  // namespace nocturne::deploy

@@ -11,6 +11,7 @@
 
 #include "measure/comparison/comparison.hpp"
 #include "space/fingerprint.hpp"
+#include "space/moments.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
@@ -249,8 +250,7 @@ std::optional<Scatter> scatter_of(const std::vector<std::vector<double>>& log_se
   double squares = 0, freedom = 0;
   for (const std::vector<double>& one : log_seconds) {
     if (one.size() < 2) continue;
-    const double mean = std::accumulate(one.begin(), one.end(), 0.0) / static_cast<double>(one.size());
-    for (const double each : one) squares += (each - mean) * (each - mean);
+    squares += space::moments_of(one).squares;
     freedom += static_cast<double>(one.size() - 1);
     ++scatter.processes;
   }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "measure/comparison/statistics.hpp"
+#include "space/moments.hpp"
 
 namespace nocturne::report {
 namespace {
@@ -20,18 +21,15 @@ measure::Schedule schedule_behind(const space::Configuration& configuration, con
 }
 
 MeasuredTime steady_step_of(std::span<const measure::RunSummary> runs) {
-  const auto count = static_cast<double>(runs.size());
-  double sum = 0, within = 0;
+  std::vector<double> steps;
+  double within = 0;
   for (const measure::RunSummary& run : runs) {
-    sum += run.parts.steady_step;
+    steps.push_back(run.parts.steady_step);
     within += run.steady_step_error * run.steady_step_error;
   }
-  const double mean = sum / count;
-  double squares = 0;
-  for (const measure::RunSummary& run : runs)
-    squares += (run.parts.steady_step - mean) * (run.parts.steady_step - mean);
-  const double between = runs.size() > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
-  return {.seconds = mean, .standard_error = std::max(between, std::sqrt(within) / count)};
+  const space::Moments moments = space::moments_of(steps);
+  return {.seconds = moments.mean,
+          .standard_error = std::max(moments.standard_error(), std::sqrt(within) / static_cast<double>(runs.size()))};
 }
 
 void read_runs(const db::Store& store, const space::Objective& objective, SideFacts& facts) {

@@ -10,6 +10,7 @@
 
 #include "search/model/changes.hpp"
 #include "search/model/prediction.hpp"
+#include "space/moments.hpp"
 #include "tuner/campaign/kept/expectations_members.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -44,12 +45,8 @@ std::string level_text(const space::Lattice& lattice, std::size_t parameter, spa
 }
 
 double variance_of(const std::vector<double>& values) {
-  const double count = static_cast<double>(values.size());
-  double mean = 0;
-  double squares = 0;
-  for (const double value : values) mean += value / count;
-  for (const double value : values) squares += (value - mean) * (value - mean) / count;
-  return squares;
+  const space::Moments moments = space::moments_of(values);
+  return moments.squares / static_cast<double>(moments.count);
 }
 
 /// Whether both are about how a training is deployed: what one of them costs is asked of the other however little it
