@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "measure/machine/machine_part.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -39,8 +41,9 @@ std::string topology_text(const MachineFacts& facts) {
 /// Parts of a machine are of one class, though each has other CPUs.
 std::string allowed_text(const MachineFacts& facts) {
   if (facts.part.empty()) return fmt::format("{}", fmt::join(facts.allowed_cpus, ","));
-  const std::string kind = facts.part.substr(0, facts.part.find_first_of("0123456789"));
-  return fmt::format("{} CPUs on {} cores for each {}", facts.allowed_cpus.size(), facts.allowed_cores, kind);
+  const auto kind = kind_of_part(facts.part);
+  return fmt::format("{} CPUs on {} cores for each {}", facts.allowed_cpus.size(), facts.allowed_cores,
+                     kind ? to_text(*kind) : facts.part);
 }
 
 std::string compilers_text(const MachineFacts& facts) {

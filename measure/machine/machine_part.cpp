@@ -98,6 +98,14 @@ std::optional<PartKind> part_kind_from_text(std::string_view text) {
   return space::named<PartKind>(text, kKinds);
 }
 
+std::string_view plural(PartKind kind) {
+  return kind == PartKind::Gpu ? "GPUs" : "memory nodes";
+}
+
+std::optional<PartKind> kind_of_part(std::string_view name) {
+  return part_kind_from_text(name.substr(0, name.find_first_of("0123456789")));
+}
+
 std::vector<VisibleGpu> visible_gpus(const fs::path& root) {
   const std::vector<DriverGpu> known = gpus_of_driver(root);
   std::vector<VisibleGpu> visible;

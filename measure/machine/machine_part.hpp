@@ -23,6 +23,9 @@ namespace nocturne::measure {
 enum class PartKind { Gpu, Numa };
 [[nodiscard]] std::string_view to_text(PartKind kind);  ///< "gpu", "numa"
 [[nodiscard]] std::optional<PartKind> part_kind_from_text(std::string_view text);
+[[nodiscard]] std::string_view plural(PartKind kind);  ///< in sentences: "GPUs", "memory nodes"
+/// Of a part by its name, "gpu0". Empty: no part is called so.
+[[nodiscard]] std::optional<PartKind> kind_of_part(std::string_view name);
 
 struct MachinePart {
   std::string name{};             ///< "gpu0", "numa1"

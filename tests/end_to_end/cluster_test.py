@@ -246,7 +246,7 @@ def measures_on_each_gpu(slurm, place, alone):
     done = slurm.call("salloc", "-Q", "-N1", "--exclusive", "--mem=0", "--gres=gpu:2",
                       *place.command("tune", place.write(document(name="box")), "--slots", "gpu"))
     assert done.returncode in (0, 1), (done.stdout, done.stderr, slurm.log()[-3000:])
-    assert re.search("On n1, a node of job [0-9]+, one trial at a time on each of their GPUs", done.stderr), done.stderr
+    assert re.search("On n1, a node of job [0-9]+, one trial at a time on each of its GPUs\\.", done.stderr), done.stderr
     assert {host for host in hosts(place)["search"] if host.startswith("n1/")} == {"n1/gpu0", "n1/gpu1"}, hosts(place)
     none = slurm.call("srun", "-n1", "-w", "n2", "--gres=none", *place.command("tune", file, "--slots", "gpu"))
     assert none.returncode == 5 and "--slots gpu: no GPU is to be seen" in none.stderr, none.stderr

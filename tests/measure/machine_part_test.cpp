@@ -119,6 +119,16 @@ TEST_CASE("memory nodes are parts where they are alike", "[machine]") {
   CHECK(parts_by_node(fewer, kGiB).error() == "memory node 1 has 3 cores, and memory node 0 has 4");
 }
 
+TEST_CASE("a part's name says of which kind it is", "[machine]") {
+  CHECK(kind_of_part("gpu12") == PartKind::Gpu);
+  CHECK(kind_of_part("numa0") == PartKind::Numa);
+  CHECK_FALSE(kind_of_part("n1"));
+  CHECK_FALSE(kind_of_part("gpunode3"));
+  CHECK_FALSE(kind_of_part(""));
+  CHECK(plural(PartKind::Gpu) == "GPUs");
+  CHECK(plural(PartKind::Numa) == "memory nodes");
+}
+
 TEST_CASE("a command is started in a part by its environment and its CPUs", "[machine]") {
   const MachinePart part{.name = "gpu1", .cpus = {2, 3, 10, 11}, .gpu = "1", .memory_bytes = 12};
   const std::vector<std::string> argv = {"nocturne", "execute"};

@@ -233,8 +233,7 @@ SearchEnd Campaign::search() {
   for (;;) {
     if (!end) end = fill_slots();
     if (scheduler_.in_flight() == 0) return *std::move(end);
-    const auto how = settle_next();
-    if ((how == TrialAnswer::End::Interrupted || how == TrialAnswer::End::OutOfTime) && !end) end = cut_short("");
+    if (left_to_the_next_session(settle_next()) && !end) end = cut_short("");
   }
 }
 
@@ -291,8 +290,7 @@ std::optional<db::StoredTrial> Campaign::measure_now(const char* source, const s
     ask({.source = source, .proposal = {.configuration = configuration, .reason = reason}});
   while (!state_.knows(configuration)) {
     if (!scheduler_.queue_is_empty() && scheduler_.has_free_slot()) submit_next();
-    const auto how = settle_next();
-    if (how == TrialAnswer::End::Interrupted || how == TrialAnswer::End::OutOfTime) return std::nullopt;
+    if (left_to_the_next_session(settle_next())) return std::nullopt;
   }
   auto trials = session_.store.list_trials(
       {.campaign = session_.campaign, .state = db::TrialState::Finished, .configuration = configuration.identity()});

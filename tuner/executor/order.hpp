@@ -87,6 +87,10 @@ enum class OrderEnd {
   Interrupted,  ///< the session ends; the next one runs it again
   OutOfTime,    ///< an installation or a build was cut, for prepare_within was over: likewise, with more time
 };
+/// Nothing is wrong with it, and this session does not run it again.
+[[nodiscard]] constexpr bool left_to_the_next_session(OrderEnd end) {
+  return end == OrderEnd::Interrupted || end == OrderEnd::OutOfTime;
+}
 
 struct MachineAnswer {
   space::Facts facts{};

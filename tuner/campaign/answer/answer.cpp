@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "measure/comparison/noise.hpp"
+#include "measure/machine/machine_part.hpp"
 #include "tuner/campaign/answer/answer_evidence.hpp"
 #include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
@@ -95,8 +96,8 @@ std::optional<VerdictNodes> nodes_of(const db::Store& store, const Answer& answe
   if (compared.nodes < 2) return std::nullopt;
   VerdictNodes nodes{.nodes = compared.nodes, .differs = compared.differs_by_node};
   const std::string name = host_of(store, pairs.front().fingerprint);  // of a part "n1/gpu0"
-  if (const auto slash = name.rfind('/'); slash != std::string::npos)
-    nodes.called = name.substr(slash).starts_with("/gpu") ? "GPUs" : "memory nodes";
+  if (const auto part = measure::kind_of_part(name.substr(name.rfind('/') + 1)); part && name.contains('/'))
+    nodes.called = plural(*part);
   return nodes;
 }
 

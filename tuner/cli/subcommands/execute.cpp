@@ -183,9 +183,7 @@ ExitCode run(const ExecuteOptions& options, Context& context) {
   measuring.display().clear();
   print_json(context, "answer", tuner::to_json(answer));
   if (measuring.interrupted()) return measuring.interruption_code();
-  const tuner::OrderEnd end = end_of(answer.result);
-  const bool is_cut = end == tuner::OrderEnd::Interrupted || end == tuner::OrderEnd::OutOfTime;
-  return is_cut ? ExitCode::Unavailable : ExitCode::Ok;
+  return left_to_the_next_session(end_of(answer.result)) ? ExitCode::Unavailable : ExitCode::Ok;
 }
 
 }  // namespace

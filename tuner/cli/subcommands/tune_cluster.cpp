@@ -149,9 +149,16 @@ std::vector<std::string> same_command(const Context& context) {
   become(measure::words_in_part(parts.front(), same_command(context)), context);
 }
 
-std::string_view each_of(std::optional<measure::PartKind> parts) {
-  if (!parts) return "each";
-  return *parts == measure::PartKind::Gpu ? "each of their GPUs" : "each of their memory nodes";
+/// "On 2 nodes of job 7, one trial at a time on each of their GPUs: n1, n2."
+std::string where_line(const tuner::Allocation& allocation, std::optional<measure::PartKind> parts) {
+  const auto& nodes = allocation.nodes;
+  const bool one = nodes.size() == 1;
+  if (one && !parts) return fmt::format("On {}, a node of job {}.\n", nodes.front(), allocation.job);
+  const std::string which = one ? fmt::format("On {}, a node of job {}", nodes.front(), allocation.job)
+                                : fmt::format("On {} nodes of job {}", nodes.size(), allocation.job);
+  const std::string each = !parts ? "each" : fmt::format("each of {} {}", one ? "its" : "their", plural(*parts));
+  const std::string list = one ? "" : fmt::format(": {}", fmt::join(nodes, ", "));
+  return fmt::format("{}, one trial at a time on {}{}.\n", which, each, list);
 }
 
 }  // namespace
@@ -215,11 +222,7 @@ std::optional<tuner::Allocation> allocation_here(const ClusterOptions& options, 
     }
     nodes.resize(number);
   }
-  const std::string which = nodes.size() == 1 ? fmt::format("On {}, a node of job {}", nodes.front(), allocation->job)
-                                              : fmt::format("On {} nodes of job {}", nodes.size(), allocation->job);
-  *context.err << (nodes.size() == 1 && !parts ? which + ".\n"
-                                               : fmt::format("{}, one trial at a time on {}: {}.\n", which,
-                                                             each_of(parts), fmt::join(nodes, ", ")));
+  *context.err << where_line(*allocation, parts);
   return allocation;
 }
 

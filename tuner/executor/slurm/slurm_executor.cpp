@@ -34,10 +34,6 @@ constexpr nanoseconds kDescription = std::chrono::minutes(2);
 constexpr int kLossesInPause = 60;  // after a loss it is a second
 constexpr const char *kDescribe = "describe.json", *kParts = "parts.json";
 
-std::string_view words_of(measure::PartKind kind) {
-  return kind == measure::PartKind::Gpu ? "GPUs" : "memory nodes";
-}
-
 double percent(double log_ratio) {
   return std::expm1(log_ratio) * 100;
 }
@@ -210,7 +206,7 @@ void SlurmExecutor::judge_neighbours() {
   std::erase_if(hosts, [](const auto& host) { return host.second.size() < 2; });
   if (hosts.empty()) return;
   say(fmt::format("whether {} of a node disturb each other is measured first: the default on one alone, then on all",
-                  words_of(*options_.parts)));
+                  plural(*options_.parts)));
   flush();
   Neighbours seen;
   const auto ends = [&] {
@@ -264,7 +260,7 @@ void SlurmExecutor::compare_with_neighbours(std::vector<Node*> parts, std::size_
 void SlurmExecutor::share_nodes(const std::map<std::string, std::vector<Node*>>& hosts, Neighbours seen) {
   const std::lock_guard lock(mutex_);
   const auto verdict = seen.test.verdict();
-  const std::string parts(words_of(*options_.parts));
+  const std::string parts(plural(*options_.parts));
   if (verdict.shared && seen.failure.empty()) {
     say(
         fmt::format("{} of a node do not disturb each other: the default takes {:+.1f} % among working neighbours, at "
