@@ -87,6 +87,46 @@ TEST_CASE("the winner is chosen in pairs, not by one low estimate, and reported 
   CHECK(reported_by[0].pairs.size() == 6);
 }
 
+TEST_CASE("a winner that is slower than the default when measured again is none: another is chosen", "[finals]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  // With 5 threads it is fast until the first verdict is due.
+  const auto chosen = [&] { return !comparisons_in(folder, "verify").empty(); };
+  campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) {
+    if (threads_of(each) != 5) return step_of(each);
+    return chosen() ? 0.12 : 0.040;
+  };
+  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 40, "simplify": false})")).ending ==
+          tuner::Ending::Complete);
+  const auto verdicts = comparisons_in(folder, "verify");
+  REQUIRE(verdicts.size() == 2);
+  CHECK(threads_of(verdicts[0].record.candidate) == 5);
+  CHECK(verdicts[0].verdicts.front().verdict == "slower");
+  CHECK(threads_of(verdicts[1].record.candidate) == 4);
+  const tuner::Answer answer = campaign_fixture.answer();
+  CHECK(threads_of(answer.best->trial.configuration) == 4);
+  CHECK(answer.verified_faster());
+  CHECK(std::ranges::any_of(campaign_fixture.watcher.notes, [](const std::string& note) {
+    return note.contains("is slower than the default when measured again");
+  }));
+}
+
+TEST_CASE("where all turn out to be slower three are judged, and the campaign is complete", "[finals]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  const auto chosen = [&] { return !comparisons_in(folder, "verify").empty(); };
+  campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) {
+    return threads_of(each) != 1 && chosen() ? 0.2 : step_of(each);
+  };
+  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 40, "simplify": false})")).ending ==
+          tuner::Ending::Complete);
+  const auto verdicts = comparisons_in(folder, "verify");
+  CHECK(verdicts.size() >= 1);
+  CHECK(verdicts.size() <= 3);
+  for (const db::StoredComparison& each : verdicts) CHECK(each.verdicts.front().verdict == "slower");
+  CHECK_FALSE(campaign_fixture.answer().verified_faster());
+}
+
 TEST_CASE("the pairs give a verdict for any number of epochs, not only the campaign's", "[finals]") {
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);

@@ -25,6 +25,12 @@ namespace {
 
 /// So many of the fastest that train wrongly share what makes them fast, and so may thousands more.
 constexpr int kMostRefused = 20;
+/// That are judged by fresh pairs, one after the other.
+constexpr int kMostWinners = 3;
+
+bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one) {
+  return std::ranges::find(list, one) != list.end();
+}
 
 bool has_left(const measure::ComparisonMember& member) {
   return member.state == measure::MemberState::Failed || member.state == measure::MemberState::Lost;
@@ -112,34 +118,57 @@ bool Finals::run() {
     if (of_default == Admission::Interrupted) return false;
   }
   // Who trains wrongly is no winner: the next best may be.
-  for (int refused = 0; may_choose(refused, baseline); ++refused) {
+  int judged = 0;
+  for (int refused = 0; may_choose(refused, baseline);) {
     auto winner = choose(baseline);
     if (!winner) return !session_.interruption.requested();
-    const bool is_default = winner->id == baseline.id;
-    if (!is_default) {
-      const auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
-      if (admission == Admission::Interrupted) return false;
-      if (admission == Admission::Refused) continue;
-    }
-    if (of_default == Admission::Refused) return true;
-    if (!is_default) {
+    if (winner->id == baseline.id) return of_default == Admission::Refused || train_both(baseline, baseline);
+    auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
+    if (admission == Admission::Admitted && of_default == Admission::Refused) return true;
+    if (admission == Admission::Admitted) {
       const db::TrialId chosen = winner->id;
       // Fewer changes are easier to explain and to keep: what gains nothing measurable is put back.
       winner = simplest(baseline, *winner);
       if (!winner) return false;
-      if (winner->id != chosen) {
-        const auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
-        if (admission == Admission::Interrupted) return false;
-        if (admission == Admission::Refused) continue;
-      }
+      if (winner->id != chosen) admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
     }
-    const auto complete = measure_again(baseline, *winner);
-    if (is_default) return complete;
-    const auto admission = gate_.admits_epoch(*winner, baseline);
+    if (admission == Admission::Admitted) {
+      const bool verified = verify(baseline, *winner);
+      if (verified && chooses_another(baseline, *winner, ++judged)) continue;
+      const bool trained = train_both(baseline, *winner);
+      admission = gate_.admits_epoch(*winner, baseline);
+      if (admission == Admission::Admitted) return verified && trained;
+    }
     if (admission == Admission::Interrupted) return false;
-    if (admission == Admission::Admitted) return complete;
+    ++refused;
   }
   return false;
+}
+
+std::vector<space::Configuration> Finals::beaten(const db::StoredTrial& baseline) const {
+  std::vector<space::Configuration> slower;
+  for (const db::StoredComparison& each : session_.store.comparisons(session_.campaign)) {
+    if (each.record.role != kVerifyRole || each.record.baseline != baseline.trial.configuration) continue;
+    const auto verdict = std::ranges::find(each.verdicts, true, &db::VerdictRecord::primary);
+    if (verdict != each.verdicts.end() && verdict->verdict == to_text(measure::Verdict::Slower))
+      slower.push_back(each.record.candidate);
+  }
+  return slower;
+}
+
+bool Finals::chooses_another(const db::StoredTrial& baseline, const db::StoredTrial& winner, int judged) {
+  if (judged >= kMostWinners || session_.interruption.requested()) return false;
+  if (!is_in(beaten(baseline), winner.trial.configuration)) return false;
+  const auto again = forecast_verdict(session_.spec.verify, pace_of(session_.spec, baseline),
+                                      pace_of(session_.spec, winner), expected_pair(baseline, winner));
+  if (!time_for(again)) return false;
+  const std::string sentence = fmt::format(
+      "trial {} is slower than the default when measured again: what chose it was wrong, and another is chosen",
+      winner.trial.number);
+  session_.observer.note(sentence);
+  session_.store.try_append_event(
+      {.campaign = session_.campaign, .time_unix_ns = 0, .level = db::Level::Warning, .what = sentence});
+  return true;
 }
 
 bool Finals::may_choose(int refused, const db::StoredTrial& baseline) {
@@ -160,14 +189,12 @@ bool Finals::may_choose(int refused, const db::StoredTrial& baseline) {
   return false;
 }
 
-bool Finals::measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best) {
+bool Finals::train_both(const db::StoredTrial& baseline, const db::StoredTrial& best) {
+  if (session_.spec.verify.accuracy_epochs == 0) return true;
   bool complete = true;
-  if (best.id != baseline.id) complete = verify(baseline, best);
-  if (session_.spec.verify.accuracy_epochs > 0) {
-    for (const auto& [trial, who] : {std::pair{&best, "best"}, std::pair{&baseline, "default"}}) {
-      const auto trained = accuracy(*trial, who);
-      complete = complete && trained;
-    }
+  for (const auto& [trial, who] : {std::pair{&best, "best"}, std::pair{&baseline, "default"}}) {
+    const auto trained = accuracy(*trial, who);
+    complete = complete && trained;
   }
   return complete;
 }
@@ -187,7 +214,10 @@ int Finals::pairs_to_choose(const db::StoredTrial& fastest, const db::StoredTria
 std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   const VerifySettings& verify = session_.spec.verify;
-  const auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
+  auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
+  const auto slower = beaten(baseline);
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
   const auto first = choose_finalists(trials, beliefs, 1);
   const auto smallest = session_.store.best(session_.campaign);
   if (first.empty() || !smallest) return std::nullopt;
@@ -197,7 +227,7 @@ std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   // Each takes part in two pairs on average, or they tell nothing.
   const auto most = static_cast<std::size_t>(std::min(verify.finalists, pairs));
   const auto finalists = choose_finalists(trials, beliefs, most);
-  if (finalists.size() < 2) return fastest;
+  if (finalists.size() < 2) return is_in(slower, fastest.trial.configuration) ? baseline : fastest;
   FinalistRace race(session_, trials, finalists, nodes_);
   const auto after = fewest_pairs_time(baseline, fastest);
   const auto winner = race.run(pairs, [&](const auto& one, const auto& other, std::chrono::nanoseconds pair) {
@@ -229,6 +259,7 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
                           forecast_epochs(baseline, winner);
     const auto simpler = forecast_trial(session_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
     if (!time_for(simpler + reserved)) return winner;
+    if (is_in(beaten(baseline), way[steps - 1])) continue;
     session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner, reserved);

@@ -6,6 +6,10 @@
 /// Settings of the winner that do nothing are put back to the default, as far as the model of the campaign
 /// predicts it costs nothing and pairs with the winner (role simplify) do not contradict.
 ///
+/// A winner that its fresh pairs call SLOWER is none: what chose it was wrong, and one of the others is chosen while
+/// there is time for its verdict, kMostWinners at most. This is done after SLOWER alone: where all are equal a second
+/// one is judged after one of forty verdicts, so that a false FASTER stays as rare as it is.
+///
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
 /// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
 /// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER
@@ -92,8 +96,13 @@ class Finals {
   /// Empty: it cannot be measured, or is slower; or interrupted, or out of time, of which so much is kept.
   [[nodiscard]] std::optional<db::StoredTrial> as_fast(const space::Configuration& simpler,
                                                        const db::StoredTrial& winner, std::chrono::nanoseconds after);
-  /// The gain over the default, and the accuracy of both.
-  [[nodiscard]] bool measure_again(const db::StoredTrial& baseline, const db::StoredTrial& best);
+  /// Configurations that fresh pairs call slower than the default.
+  [[nodiscard]] std::vector<space::Configuration> beaten(const db::StoredTrial& baseline) const;
+  /// Whether the winner is one of them and another is looked for, after `judged` that were; says so.
+  [[nodiscard]] bool chooses_another(const db::StoredTrial& baseline, const db::StoredTrial& winner, int judged);
+  /// The accuracy of both.
+  [[nodiscard]] bool train_both(const db::StoredTrial& baseline, const db::StoredTrial& best);
+  /// The gain over the default.
   [[nodiscard]] bool verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
   /// Nodes that measured the pairs by which the winner was chosen.
   [[nodiscard]] std::vector<std::string> nodes_that_chose() const;
