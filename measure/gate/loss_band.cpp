@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
-#include "measure/comparison/planned_looks.hpp"
 #include "space/moments.hpp"
 
 namespace nocturne::measure {
@@ -96,9 +96,10 @@ std::expected<BandJudgement, std::string> judge_losses(std::span<const space::Ru
 
 Prediction predict_next(std::span<const double> values, double false_alarm) {
   const space::Moments moments = space::moments_of(values);
-  const double critical = student_critical(static_cast<int>(moments.count), 1 - false_alarm);
-  return {.mean = moments.mean,
-          .half = critical * std::sqrt(1 + 1 / static_cast<double>(moments.count)) * moments.sd()};
+  const auto n = static_cast<double>(moments.count);
+  const boost::math::students_t_distribution<double> student(n - 1);
+  const double factor = boost::math::quantile(student, 1 - false_alarm / 2) * std::sqrt(1 + 1 / n);
+  return {.mean = moments.mean, .half = factor * moments.sd()};
 }
 
 AccuracyDifference compare_accuracy(const space::Accuracy& baseline, const space::Accuracy& candidate,
