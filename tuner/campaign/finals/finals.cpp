@@ -32,6 +32,13 @@ bool is_in(const std::vector<space::Configuration>& list, const space::Configura
   return std::ranges::find(list, one) != list.end();
 }
 
+/// To who watches, and into the campaign's log.
+void warn(const Session& session, const std::string& sentence) {
+  SessionLog log(session);
+  log.open();
+  log.say(db::Level::Warning, sentence);
+}
+
 bool has_left(const measure::ComparisonMember& member) {
   return member.state == measure::MemberState::Failed || member.state == measure::MemberState::Lost;
 }
@@ -80,9 +87,7 @@ void Finals::give_up_verdict(const db::StoredTrial& candidate, std::chrono::nano
       "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each; what is left of "
       "the time is searched",
       candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count());
-  session_.observer.note(sentence);
-  session_.store.try_append_event(
-      {.campaign = session_.campaign, .time_unix_ns = 0, .level = db::Level::Warning, .what = sentence});
+  warn(session_, sentence);
 }
 
 bool Finals::is_time_for_verdict(const db::StoredTrial& baseline) {
@@ -165,9 +170,7 @@ bool Finals::chooses_another(const db::StoredTrial& baseline, const db::StoredTr
   const std::string sentence = fmt::format(
       "trial {} is slower than the default when measured again: what chose it was wrong, and another is chosen",
       winner.trial.number);
-  session_.observer.note(sentence);
-  session_.store.try_append_event(
-      {.campaign = session_.campaign, .time_unix_ns = 0, .level = db::Level::Warning, .what = sentence});
+  warn(session_, sentence);
   return true;
 }
 

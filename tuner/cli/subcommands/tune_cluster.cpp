@@ -153,9 +153,9 @@ std::vector<std::string> same_command(const Context& context) {
 std::string where_line(const tuner::Allocation& allocation, std::optional<measure::PartKind> parts) {
   const auto& nodes = allocation.nodes;
   const bool one = nodes.size() == 1;
-  if (one && !parts) return fmt::format("On {}, a node of job {}.\n", nodes.front(), allocation.job);
   const std::string which = one ? fmt::format("On {}, a node of job {}", nodes.front(), allocation.job)
                                 : fmt::format("On {} nodes of job {}", nodes.size(), allocation.job);
+  if (one && !parts) return which + ".\n";
   const std::string each = !parts ? "each" : fmt::format("each of {} {}", one ? "its" : "their", plural(*parts));
   const std::string list = one ? "" : fmt::format(": {}", fmt::join(nodes, ", "));
   return fmt::format("{}, one trial at a time on {}{}.\n", which, each, list);
