@@ -81,7 +81,7 @@ Eigen::MatrixXd Race::prior_precision() const {
   const auto count = static_cast<Eigen::Index>(entrants_.size());
   Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(count, count);
   for (Eigen::Index k = 0; k < count; ++k) {
-    const double error = entrants_[static_cast<std::size_t>(k)].error;
+    const double error = sd_factor_ * entrants_[static_cast<std::size_t>(k)].error;
     precision(k, k) = 1 / (error * error);
   }
   return precision;
@@ -90,11 +90,12 @@ Eigen::MatrixXd Race::prior_precision() const {
 void Race::fit() {
   for (int i = 0; i < kReweightings; ++i) {
     const Eigen::VectorXd gains = gains_;
-    const double scale = scale_;
+    const double scale = scale_, sd_factor = sd_factor_;
     fit_gains();
     fit_scale();
+    fit_sd_factor();
     const double moved = std::max((gains_ - gains).cwiseAbs().maxCoeff(), std::abs(scale_ - scale));
-    if (moved < kSettled * scale_) break;
+    if (moved < kSettled * scale_ && std::abs(sd_factor_ - sd_factor) < kSettled) break;
   }
 }
 
@@ -128,6 +129,30 @@ void Race::fit_scale() {
   scale_ = std::sqrt(squares / (policy_.scale_pairs + static_cast<double>(told_.size())));
 }
 
+void Race::fit_sd_factor() {
+  double squares = policy_.sd_entrants, count = policy_.sd_entrants;
+  const auto met = meetings({});
+  for (std::size_t i = 0; i < met.size(); ++i) {
+    if (met[i] == 0) continue;
+    const auto k = static_cast<Eigen::Index>(i);
+    const double error = entrants_[i].error, off = gains_[k] - entrants_[i].gain;
+    squares += (off * off + covariance_(k, k)) / (error * error);
+    ++count;
+  }
+  sd_factor_ = std::sqrt(std::max(1.0, squares / count));
+}
+
+std::vector<int> Race::meetings(std::span<const RacePair> in_flight) const {
+  std::vector<int> meetings(entrants_.size(), 0);
+  const auto count = [&](const RacePair& pair) {
+    ++meetings[pair.first];
+    ++meetings[pair.second];
+  };
+  for (const RaceAnswer& told : told_) count(told.pair);
+  for (const RacePair& pair : in_flight) count(pair);
+  return meetings;
+}
+
 void Race::advance() {
   next_.reset();
   if (pairs() >= policy_.most_pairs || std::ranges::count(left_, false) < 2) return;
@@ -136,21 +161,17 @@ void Race::advance() {
 }
 
 std::optional<RacePair> Race::next_meeting(std::span<const RacePair> in_flight) {
-  std::vector<int> meetings(entrants_.size(), 0);
-  const auto count = [&](const RacePair& pair) {
-    ++meetings[pair.first];
-    ++meetings[pair.second];
-  };
-  for (const RaceAnswer& told : told_) count(told.pair);
-  for (const RacePair& pair : in_flight) count(pair);
-  std::vector<std::size_t> waiting;
+  const auto met = meetings(in_flight);
+  std::vector<std::size_t> waiting, others;
   for (std::size_t i = 0; i < entrants_.size(); ++i)
-    if (!left_[i] && meetings[i] < policy_.rounds) waiting.push_back(i);
-  if (waiting.size() < 2) return std::nullopt;
-  // Whom a round left over meets first in the next one.
+    if (!left_[i]) (met[i] < policy_.rounds ? waiting : others).push_back(i);
+  if (waiting.empty()) return std::nullopt;
+  // Whom a round left over meets first in the next one; after the last one it meets somebody again.
   std::ranges::shuffle(waiting, random_);
-  std::ranges::stable_sort(waiting, {}, [&](std::size_t i) { return meetings[i]; });
-  return RacePair{.first = waiting[0], .second = waiting[1]};
+  std::ranges::stable_sort(waiting, {}, [&](std::size_t i) { return met[i]; });
+  if (waiting.size() > 1) return RacePair{.first = waiting[0], .second = waiting[1]};
+  const auto gain = [&](std::size_t i) { return gains_[static_cast<Eigen::Index>(i)]; };
+  return RacePair{.first = waiting[0], .second = *std::ranges::max_element(others, {}, gain)};
 }
 
 std::size_t Race::best_of(const Eigen::VectorXd& gains) const {

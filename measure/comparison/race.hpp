@@ -39,12 +39,13 @@ struct Entrant {
 
 /// The defaults are what nocturne-verdict-survey judges, with 30 entrants beside the default.
 struct RacePolicy {
-  int rounds = 1;       ///< in which all meet, before two that may be the best do; of an odd number one is left over
+  int rounds = 1;       ///< meetings of each, before two that may be the best meet
   int most_pairs = 40;  ///< known ones and those of the rounds included
   /// Of the t distribution of a pair's log ratio, not its sd: 1.4826 times the median size of the 320 ratios in
   /// tests/tuner/campaign/equal_configurations.json, 0.0141. Their likelihood is greatest with 0.020.
   double scale = 0.021;
   double scale_pairs = 10;  ///< so many pairs would have to show another scale to be believed half
+  double sd_entrants = 4;   ///< so many entrants would have to show that their sds are too small to be believed half
   double certainty = 0.97;  ///< the race ends where no other is better by more than `margin` with this probability
   double margin = 0;        ///< log units
 };
@@ -94,6 +95,8 @@ class Race {
   [[nodiscard]] int pairs() const { return static_cast<int>(told_.size()); }
   /// As it is believed now.
   [[nodiscard]] double scale() const { return scale_; }
+  /// How many times as far as their sds say the entrants are from what was known of them; at least 1.
+  [[nodiscard]] double sd_factor() const { return sd_factor_; }
 
  private:
   /// Precision of the entrants by what was known before the first pair.
@@ -102,9 +105,12 @@ class Race {
   /// Gains and covariance for the present scale.
   void fit_gains();
   void fit_scale();
+  void fit_sd_factor();
   void advance();
   /// The next pair of the rounds in which all meet, beside those under way; empty: they are over.
   [[nodiscard]] std::optional<RacePair> next_meeting(std::span<const RacePair> in_flight);
+  /// Pairs in which each takes part, those under way included.
+  [[nodiscard]] std::vector<int> meetings(std::span<const RacePair> in_flight) const;
   /// Two that may be the best; empty: none is better than the leader.
   [[nodiscard]] std::optional<RacePair> next_contenders();
   /// Whose gain is the highest of those that have not left.
@@ -118,6 +124,7 @@ class Race {
   std::vector<bool> left_;
   std::vector<RaceAnswer> told_;
   double scale_;
+  double sd_factor_ = 1;
   Eigen::VectorXd gains_;
   Eigen::MatrixXd covariance_;
   Eigen::LLT<Eigen::MatrixXd> precision_;
