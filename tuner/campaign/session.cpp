@@ -2,8 +2,13 @@
 
 namespace nocturne::tuner {
 
-void SessionLog::log(db::Level level, const std::string& what) {
-  session_.store.try_append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = what});
+void Session::log(db::Level level, const std::string& what) const {
+  store.try_append_event({.campaign = campaign, .time_unix_ns = 0, .level = level, .what = what});
+}
+
+void Session::say(db::Level level, const std::string& sentence) const {
+  observer.note(sentence);
+  log(level, sentence);
 }
 
 void SessionLog::say(db::Level level, std::string sentence) {
@@ -11,8 +16,7 @@ void SessionLog::say(db::Level level, std::string sentence) {
     unsaid_.emplace_back(level, std::move(sentence));
     return;
   }
-  session_.observer.note(sentence);
-  log(level, sentence);
+  session_.say(level, sentence);
 }
 
 void SessionLog::open() {

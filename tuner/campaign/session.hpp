@@ -72,17 +72,22 @@ struct Session {
                                const std::function<void(const space::Run&)>& lost) const {
     return workplace().run(plan, lost);
   }
+
+  /// A line of the campaign's log in the database. Where it cannot be written nothing stops: what follows will meet the
+  /// same error. REQUIRES: the campaign is open.
+  void log(db::Level level, const std::string& what) const;
+  /// The same, and to who watches.
+  void say(db::Level level, const std::string& sentence) const;
 };
 
-/// What a session says: to who watches, and into the campaign's log in the database.
+/// What a session says that has perhaps not opened its campaign yet.
 class SessionLog {
  public:
   /// The session outlives it.
   explicit SessionLog(const Session& session) : session_(session) {}
 
-  /// A line of the log alone. A log that cannot be written stops nothing: what follows will meet the same error.
-  void log(db::Level level, const std::string& what);
-  /// The same, and to who watches. What is said before the campaign is open waits until then.
+  void log(db::Level level, const std::string& what) { session_.log(level, what); }
+  /// What is said before the campaign is open waits until then.
   void say(db::Level level, std::string sentence);
   /// The campaign is open: says what waited.
   void open();

@@ -121,9 +121,7 @@ void LearningCurves::say_what_is_known() const {
       "test set are right",
       known_.curves, known_.curves == 1 ? "" : "s", std::chrono::duration<double>(known_.spent).count(), usual.mean,
       usual.low, usual.high, 100 * *known_.accuracy);
-  session_.observer.note(sentence);
-  session_.store.try_append_event(
-      {.campaign = session_.campaign, .time_unix_ns = 0, .level = db::Level::Info, .what = sentence});
+  session_.say(db::Level::Info, sentence);
 }
 
 }  // namespace nocturne::tuner

@@ -67,15 +67,11 @@ const space::Run* find_run(const db::TrialDetail& detail, const std::function<bo
 
 }  // namespace
 
-void FinalistGate::log(db::Level level, const std::string& sentence) {
-  session_.store.try_append_event({.campaign = session_.campaign, .time_unix_ns = 0, .level = level, .what = sentence});
-}
-
 Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::string& why) {
   const std::string sentence =
       fmt::format("whether trial {} trains rightly is not judged: {}", trial.trial.number, why);
   if (said_.insert(why).second) session_.observer.note(sentence);
-  log(db::Level::Warning, sentence);
+  session_.log(db::Level::Warning, sentence);
   return Admission::Admitted;
 }
 
@@ -84,8 +80,7 @@ Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& 
   // In the database, so that neither the search nor a later session takes it for the best again.
   session_.store.update_trial(trial.id, result);
   const std::string sentence = fmt::format("trial {} trains wrongly: {}", trial.trial.number, why);
-  session_.observer.note(sentence);
-  log(db::Level::Warning, sentence);
+  session_.say(db::Level::Warning, sentence);
   return Admission::Refused;
 }
 
@@ -133,7 +128,8 @@ Admission FinalistGate::admits_changed(const db::StoredTrial& trial, std::chrono
   if (judged->learning == measure::Learning::Other) return refuse(trial, judged->sentence);
   if (judged->learning == measure::Learning::NotJudged) return let_through(trial, judged->sentence);
   session_.observer.note(fmt::format("trial {} learns as the script does: {}", trial.trial.number, judged->sentence));
-  log(db::Level::Info, fmt::format("trial {} learns as the script does: {}", trial.trial.number, judged->sentence));
+  session_.log(db::Level::Info,
+               fmt::format("trial {} learns as the script does: {}", trial.trial.number, judged->sentence));
   return Admission::Admitted;
 }
 
@@ -172,9 +168,10 @@ Admission FinalistGate::admits(const db::StoredTrial& trial, std::chrono::nanose
     return let_through(trial, fmt::format("its run ended as {}: {}", space::to_text(run.outcome), run.reason));
   if (!answer->verdict) return let_through(trial, answer->why_none);
   if (!answer->verdict->agrees) return refuse(trial, answer->verdict->sentence);
-  log(db::Level::Info, fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
-                                   trial.trial.number, steps, trial.trial.configuration.text_of("precision", "f32"),
-                                   answer->verdict->sentence));
+  session_.log(db::Level::Info,
+               fmt::format("trial {} agrees with the reference in {} steps ({}); nearest to its tolerance: {}",
+                           trial.trial.number, steps, trial.trial.configuration.text_of("precision", "f32"),
+                           answer->verdict->sentence));
   return Admission::Admitted;
 }
 
@@ -212,8 +209,8 @@ std::optional<std::vector<space::Run>> FinalistGate::reference_epochs(const db::
                                                                       const db::StoredTrial& baseline) {
   std::vector<space::Run> runs;
   const auto no_band = [&](const std::string& why) {
-    log(db::Level::Info,
-        fmt::format("the loss curve of trial {} is not compared with the reference's: {}", trial.trial.number, why));
+    session_.log(db::Level::Info, fmt::format("the loss curve of trial {} is not compared with the reference's: {}",
+                                              trial.trial.number, why));
     return std::optional<std::vector<space::Run>>(std::in_place);
   };
   using Epochs = std::optional<std::vector<space::Run>>;
@@ -282,7 +279,8 @@ Admission FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::Sto
                                                       {.margin_points = verify.gate.accuracy_margin});
     // Accuracy first: its epochs are there already, those of the reference may be to be trained.
     if (difference.inferior) return refuse(trial, difference.sentence);
-    log(db::Level::Info, fmt::format("trial {} has learnt enough: {}", trial.trial.number, difference.sentence));
+    session_.log(db::Level::Info,
+                 fmt::format("trial {} has learnt enough: {}", trial.trial.number, difference.sentence));
   }
   const auto references = reference_epochs(trial, baseline);
   if (!references) return Admission::Interrupted;
@@ -290,8 +288,8 @@ Admission FinalistGate::admits_epoch(const db::StoredTrial& trial, const db::Sto
   const auto judged = measure::judge_losses(*references, *epoch);
   if (!judged) return let_through(trial, judged.error());
   if (!judged->inside) return refuse(trial, "its losses leave the band of the reference: " + judged->sentence);
-  log(db::Level::Info, fmt::format("trial {} learns within the band of the reference; nearest to its edge: {}",
-                                   trial.trial.number, judged->sentence));
+  session_.log(db::Level::Info, fmt::format("trial {} learns within the band of the reference; nearest to its edge: {}",
+                                            trial.trial.number, judged->sentence));
   return Admission::Admitted;
 }
 

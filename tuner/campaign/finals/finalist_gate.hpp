@@ -72,7 +72,6 @@ class FinalistGate {
 
   [[nodiscard]] Admission refuse(const db::StoredTrial& trial, const std::string& why);
   [[nodiscard]] Admission let_through(const db::StoredTrial& trial, const std::string& why);
-  void log(db::Level level, const std::string& sentence);
 
   const Session& session_;
   std::optional<TimeFrame> time_;

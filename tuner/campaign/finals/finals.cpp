@@ -32,13 +32,6 @@ bool is_in(const std::vector<space::Configuration>& list, const space::Configura
   return std::ranges::find(list, one) != list.end();
 }
 
-/// To who watches, and into the campaign's log.
-void warn(const Session& session, const std::string& sentence) {
-  SessionLog log(session);
-  log.open();
-  log.say(db::Level::Warning, sentence);
-}
-
 bool has_left(const measure::ComparisonMember& member) {
   return member.state == measure::MemberState::Failed || member.state == measure::MemberState::Lost;
 }
@@ -87,7 +80,7 @@ void Finals::give_up_verdict(const db::StoredTrial& candidate, std::chrono::nano
       "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each; what is left of "
       "the time is searched",
       candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count());
-  warn(session_, sentence);
+  session_.say(db::Level::Warning, sentence);
 }
 
 bool Finals::is_time_for_verdict(const db::StoredTrial& baseline) {
@@ -170,7 +163,7 @@ bool Finals::chooses_another(const db::StoredTrial& baseline, const db::StoredTr
   const std::string sentence = fmt::format(
       "trial {} is slower than the default when measured again: what chose it was wrong, and another is chosen",
       winner.trial.number);
-  warn(session_, sentence);
+  session_.say(db::Level::Warning, sentence);
   return true;
 }
 
