@@ -107,6 +107,15 @@ replay::Rows rows_of(const std::vector<MeasuredConfiguration>& trials,
   return rows;
 }
 
+/// Whether a search chose these configurations: not where they are all there are.
+bool chosen_by_search(const db::Store& store, const db::CampaignSummary& campaign, std::size_t measured) {
+  if (campaign.strategy == "exhaustive" || campaign.strategy == "random") return false;
+  const auto stored = stored_space(store, campaign);
+  if (!stored) return true;
+  const space::Size size = stored->space.count();
+  return size.kind != space::Size::Kind::Exact || size.count != space::Count(measured);
+}
+
 std::filesystem::path real_path(const std::filesystem::path& path) {
   std::error_code error;
   auto result = std::filesystem::canonical(path, error);
@@ -147,9 +156,9 @@ std::expected<replay::RecordedSpace, std::string> recorded_campaign(const db::St
   }
   auto rows = rows_of(trials, description.parameters);
   description.rows = replay::table_of(description, rows);
-  const bool chose = campaign.strategy != "exhaustive" && campaign.strategy != "random";
+  const bool chosen = chosen_by_search(store, campaign, trials.size());
   auto recorded =
-      replay::RecordedSpace::create(campaign.name, std::string(chose ? replay::RecordedSpace::kSearched : "campaign"),
+      replay::RecordedSpace::create(campaign.name, std::string(chosen ? replay::RecordedSpace::kSearched : "campaign"),
                                     std::move(description), std::move(rows));
   if (!recorded)
     return std::unexpected(

@@ -26,6 +26,26 @@ std::filesystem::path tiny_space(const test::CliFixture& cli) {
   return folder;
 }
 
+/// A campaign over three numbers of threads that `auto` searched, and that measured so many of them.
+void search_threads(const test::CliFixture& cli, const std::string& name, std::int64_t measured) {
+  db::Store store = cli.open();
+  db::CampaignRecord record{.name = name, .identity = name, .strategy = "auto", .fingerprint = {.hash = "one"}};
+  record.spec = {{"campaign", name}, {"objective", {{"minimise", "time"}, {"epochs", {1}}, {"primary", 1}}}};
+  record.parameters.push_back({.name = "threads", .domain = {{"values", {1, 2, 4}}}, .default_value = 1});
+  const auto campaign = store.begin_or_resume_campaign(record);
+  for (std::int64_t i = 0; i < measured; ++i) {
+    space::Configuration configuration;
+    configuration.set("threads", space::Value(std::int64_t{1} << i));
+    const auto trial = store.reserve_trial(
+        campaign.id, {.number = i, .configuration = configuration, .key = name + std::to_string(i)});
+    store.finish_trial(trial, {.outcome = space::Outcome::Ok,
+                               .estimate = space::Estimate{.value = 4.0 - static_cast<double>(i), .runs = 1},
+                               .parts = space::Parts{.steady_step = 1}});
+  }
+  store.finish_campaign(campaign.id);
+  store.release_campaign(campaign.id);
+}
+
 std::string contents(const std::filesystem::path& file) {
   std::ifstream in(file);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -118,6 +138,17 @@ TEST_CASE("replay --save writes a campaign as a space that others can replay", "
   CHECK(space.at("failed") == 1);
   CHECK(space.at("optimum").get<double>() == Approx(3));
   CHECK(cli.nocturne({"replay", database, "--save", folder, "--dummies", "2"}) == ExitCode::Usage);
+}
+
+TEST_CASE("a search chose what was measured, unless that is all there is", "[cli]") {
+  test::CliFixture cli;
+  search_threads(cli, "some", 2);
+  search_threads(cli, "all", 3);
+  for (const std::string name : {"some", "all"}) {
+    CHECK(cli.nocturne({"replay", cli.database().string(), "--campaign", name, "--strategy", "exhaustive", "--json"}) ==
+          ExitCode::Ok);
+    CHECK(cli.json().at("spaces").at(0).at("chosen_by_search") == (name == "some"));
+  }
 }
 
 TEST_CASE("passes over one campaign are single times, and their median is what counts", "[cli]") {
