@@ -7,14 +7,16 @@
 /// --tuned: what `auto` tried there, from nothing); the first choice is the one expected to gain most. Prints, for each
 /// and on average over ten draws (numbers N to N + 9; 1 without --first): its share of the possible gain, (ln t0 - ln
 /// t) / (ln t0 - ln t*) with t0 the mean time of a configuration and t* the best; the same of the fastest configuration
-/// that the other machines measured; how often 90 % intervals of gains over a random configuration hold, and how wide
-/// they are against the sd of true gains; and the share of effects that a machine has to itself.
+/// that the other machines measured, and of the one they would have measured had they measured all; how often 90 %
+/// intervals of gains over a random configuration hold, and how wide they are against the sd of true gains; and the
+/// share of effects that a machine has to itself.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -40,8 +42,7 @@ using search::transfer::Place;
 
 constexpr std::uint64_t kDraws = 10;
 constexpr std::uint64_t kSeeds = 1'000'000;
-constexpr std::size_t kOfEach = 150;       // measurements of each other machine
-constexpr std::size_t kMostPoints = 2000;  // of the machine that is left out
+constexpr std::size_t kOfEach = 150;  // measurements of each other machine
 
 std::vector<RecordedSpace> load_family(const std::string& names) {
   std::vector<std::filesystem::path> paths;
@@ -85,9 +86,9 @@ std::vector<std::size_t> measured_rows(const RecordedSpace& other, std::size_t c
 }
 
 std::vector<Measurement> known_of_others(const std::vector<RecordedSpace>& family, std::size_t left_out,
-                                         const space::Lattice& lattice, const Wishes& wishes, space::Random& random) {
+                                         const space::Lattice& lattice, std::size_t of_each, const Wishes& wishes,
+                                         space::Random& random) {
   std::vector<Measurement> known;
-  const std::size_t of_each = std::min(kOfEach, search::transfer::SharedEffects::kMost / (family.size() - 1));
   for (std::size_t other = 0; other < family.size(); ++other) {
     if (other == left_out) continue;
     for (const std::size_t row : measured_rows(family[other], of_each, wishes, random)) {
@@ -101,7 +102,7 @@ std::vector<Measurement> known_of_others(const std::vector<RecordedSpace>& famil
 }
 
 struct Judged {
-  double gain = 0, copied = 0, covered = 0, width = 0, own_share = 0;
+  double gain = 0, copied = 0, copied_of_all = 0, covered = 0, width = 0, own_share = 0;
 };
 
 /// The row of the fastest configuration that the others measured, and that the machine has, too.
@@ -120,8 +121,8 @@ Judged leave_out(const std::vector<RecordedSpace>& family, std::size_t left_out,
   const RecordedSpace& target = family[left_out];
   space::Lattice lattice(target.space());
   space::Random random(seed);
-  const auto known = known_of_others(family, left_out, lattice, wishes, random);
-  const auto copied = fastest_of(known, lattice, target);
+  const std::size_t of_each = std::min(kOfEach, search::transfer::SharedEffects::kMost / (family.size() - 1));
+  const auto known = known_of_others(family, left_out, lattice, of_each, wishes, random);
   const search::transfer::SharedEffects effects(lattice, known);
 
   space::PointList points(lattice.width());
@@ -129,7 +130,6 @@ Judged leave_out(const std::vector<RecordedSpace>& family, std::size_t left_out,
   double mean = 0, spread = 0;
   for (const double each : target.ordered()) mean += each / static_cast<double>(target.ordered().size());
   for (const std::size_t row : shuffled_rows(target, random)) {
-    if (truths.size() == kMostPoints) break;
     points.push_back(*lattice.point_of(target.configuration(row)));
     truths.push_back(std::log(target.rows().objectives[row]));
   }
@@ -143,26 +143,35 @@ Judged leave_out(const std::vector<RecordedSpace>& family, std::size_t left_out,
     spread += std::pow(truths[i] - std::accumulate(truths.begin(), truths.end(), 0.0) / (count + 1), 2) / count;
   }
   judged.width /= std::sqrt(2 * spread);
-  const double possible = std::log(mean) - *std::ranges::min_element(truths);
+  const double possible = std::log(mean / target.optimum());
   judged.gain = (std::log(mean) - truths[static_cast<std::size_t>(best)]) / possible;
-  if (copied) judged.copied = (std::log(mean) - std::log(target.rows().objectives[*copied])) / possible;
+  const auto share_of_fastest = [&](std::vector<Measurement> measured) {
+    const auto row = fastest_of(std::move(measured), lattice, target);
+    return row ? (std::log(mean) - std::log(target.rows().objectives[*row])) / possible : 0;
+  };
+  judged.copied = share_of_fastest(known);
+  space::Random order(seed);
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  judged.copied_of_all = share_of_fastest(known_of_others(family, left_out, lattice, kAll, {}, order));
   return judged;
 }
 
 void survey(const std::vector<std::string>& families, const Wishes& wishes) {
   std::cout
-      << "| nothing measured on | share of the possible gain | of the others' fastest | 90 % intervals hold | their "
-         "width, in sd | a machine's own share |\n| --- | --- | --- | --- | --- | --- |\n";
+      << "| nothing measured on | share of the possible gain | of the others' fastest | of all their fastest | 90 % "
+         "intervals hold | their width, in sd | a machine's own share |\n| --- | --- | --- | --- | --- | --- | --- |\n";
   Judged all;
   double count = 0;
   const auto print = [](const std::string& name, const Judged& judged) {
-    std::cout << fmt::format("| {} | {:.0f} % | {:.0f} % | {:.0f} % | {:.1f} | {:.0f} % |\n", name, 100 * judged.gain,
-                             100 * judged.copied, 100 * judged.covered, judged.width, 100 * judged.own_share)
+    std::cout << fmt::format("| {} | {:.0f} % | {:.0f} % | {:.0f} % | {:.0f} % | {:.1f} | {:.0f} % |\n", name,
+                             100 * judged.gain, 100 * judged.copied, 100 * judged.copied_of_all, 100 * judged.covered,
+                             judged.width, 100 * judged.own_share)
               << std::flush;
   };
   const auto add = [](Judged& sum, const Judged& each, double part) {
     sum.gain += each.gain * part;
     sum.copied += each.copied * part;
+    sum.copied_of_all += each.copied_of_all * part;
     sum.covered += each.covered * part;
     sum.width += each.width * part;
     sum.own_share += each.own_share * part;
