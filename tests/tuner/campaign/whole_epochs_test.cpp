@@ -34,10 +34,10 @@ struct EpochsFixture : SessionFixture<ManualClock> {
 TEST_CASE("whole epochs are trained in fresh processes and stored with their trial", "[epochs]") {
   const CampaignFolder folder;
   EpochsFixture cli(folder);
-  CHECK(cli.train().runs == 3);
+  CHECK(cli.train().runs == 5);
   const db::Store store = cli.reading();
   const auto detail = store.load_trial(store.find_trial(store.find_campaign("test").value().id, 0).value().id);
-  REQUIRE(detail.runs.size() == 1 + 3);
+  REQUIRE(detail.runs.size() == 1 + 5);
   CHECK(detail.runs.back().record.run.epochs.size() == 3);
   CHECK(detail.runs.back().record.run.purpose == space::Purpose::Verify);
 }

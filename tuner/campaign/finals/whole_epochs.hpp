@@ -14,7 +14,7 @@ namespace nocturne::tuner {
 
 struct WholeEpochsSettings {
   std::int64_t epochs = 3;  ///< how many each process trains
-  std::int64_t runs = 3;    ///< processes
+  std::int64_t runs = 5;    ///< processes
   /// No process is begun that is expected to end later.
   std::optional<std::chrono::steady_clock::time_point> end{};
 };

@@ -171,8 +171,14 @@ std::vector<Missing> missing_in(const tuner::CampaignSpec& spec, std::vector<Pub
   for (PublishedResultRow& row : rows) {
     if (row.elsewhere || is_settled(row)) continue;
     auto sides = sides_in(spec, row.published, known);
-    if (sides) missing.push_back({.published = row.published, .sides = std::move(*sides)});
-    if (!sides) row.reason = sides.error();
+    if (!sides) {
+      row.reason = sides.error();
+      continue;
+    }
+    // One training of whole epochs answers all that is asked of them.
+    const auto of_epochs = [](const Missing& each) { return each.sides.size() == 1; };
+    if (sides->size() == 1 && std::ranges::any_of(missing, of_epochs)) continue;
+    missing.push_back({.published = row.published, .sides = std::move(*sides)});
   }
   return missing;
 }
@@ -205,8 +211,6 @@ ExitCode measure_and_report(const ReportOptions& options, Context& context) {
   const auto end = measuring.clock().steady() + time;
   for (std::size_t i = 0; i < missing.size() && !measuring.interrupted(); ++i) {
     const report::PublishedResult& published = missing[i].published;
-    // One training of whole epochs answers all that is asked of them.
-    if (is_settled(row_of(&store, published, machine, options.source.campaign))) continue;
     if (!context.json) *context.err << fmt::format("published result {}\n", published.id);
     // What one published result does not need is there for the next ones.
     const auto now = measuring.clock().steady();
