@@ -1,6 +1,6 @@
 /// What the measurements of other machines are worth: leave one out.
 ///
-///   nocturne-transfer-survey [--tuned] [--first N] SPACE,SPACE,… …
+///   nocturne-transfer-survey [--tuned | --search] [--first N] SPACE,SPACE,… …
 ///
 /// Each argument is a family: recorded spaces with the same parameters, each measured on another machine, separated by
 /// commas. Of each space in turn nothing is known but what 150 random configurations took on each of the others (with
@@ -10,8 +10,13 @@
 /// that the other machines measured, and of the one they would have measured had they measured all; how often 90 %
 /// intervals of gains over a random configuration hold, and how wide they are against the sd of true gains; and the
 /// share of effects that a machine has to itself.
+///
+/// --search: what that is worth to a search of 25 evaluations, 100 of them, seeds N to N + 99. Prints the share of the
+/// possible gain that `auto` has after 1, 5, 10 and 25, from nothing and with the orders of the other machines
+/// (history/ranking.hpp).
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -58,6 +63,7 @@ std::vector<RecordedSpace> load_family(const std::string& names) {
 
 struct Wishes {
   bool tuned = false;       ///< the others were searched, not sampled
+  bool search = false;      ///< what searches are worth, not predictions
   std::uint64_t first = 1;  ///< of the draws
 };
 
@@ -156,6 +162,66 @@ Judged leave_out(const std::vector<RecordedSpace>& family, std::size_t left_out,
   return judged;
 }
 
+constexpr std::size_t kSearches = 100;
+constexpr std::array<std::size_t, 4> kEvaluations = {1, 5, 10, 25};
+using Shares = std::array<double, kEvaluations.size()>;
+
+/// What `auto` has of the possible gain after so many evaluations, on average; a run that found nothing has the worst.
+Shares search_from(const RecordedSpace& target, const search::replay::HistoryOf& history, std::uint64_t seed) {
+  const search::replay::ReplayOptions options{.strategies = {"auto"},
+                                              .evaluations = kEvaluations.back(),
+                                              .repeats = kSearches,
+                                              .seed = seed,
+                                              .history = history};
+  const auto series = search::replay::replay({&target, 1}, options);
+  if (!series) throw std::runtime_error(series.error());
+  const auto& times = target.ordered();
+  const double mean = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+  Shares shares{};
+  for (const search::replay::RunTrace& run : series->front().runs) {
+    double best = times.back();
+    for (std::size_t i = 0, next = 0; i < kEvaluations.back(); ++i) {
+      if (i < run.values.size() && !std::isnan(run.values[i])) best = std::min(best, run.values[i]);
+      if (i + 1 == kEvaluations[next])
+        shares[next++] += std::log(mean / best) / std::log(mean / target.optimum()) / kSearches;
+    }
+  }
+  return shares;
+}
+
+void survey_searches(const std::vector<std::string>& families, const Wishes& wishes) {
+  std::cout << "| searched on | from | after 1 | 5 | 10 | 25 |\n| --- | --- | --- | --- | --- | --- |\n";
+  const auto print = [](const std::string& name, const std::string& from, const Shares& shares) {
+    std::cout << fmt::format("| {} | {} | {:.0f} % | {:.0f} % | {:.0f} % | {:.0f} % |\n", name, from, 100 * shares[0],
+                             100 * shares[1], 100 * shares[2], 100 * shares[3])
+              << std::flush;
+  };
+  std::map<std::string, Shares> sums;
+  double count = 0;
+  for (const std::string& names : families) {
+    const auto family = load_family(names);
+    for (const RecordedSpace& target : family) {
+      const auto others = [&](const RecordedSpace&, std::uint64_t seed) {
+        std::vector<search::History> histories;
+        for (const RecordedSpace& other : family)
+          if (&other != &target) histories.push_back(search::replay::sampled_campaign(other, kOfEach, seed));
+        return histories;
+      };
+      ++count;
+      for (const bool known : {false, true}) {
+        const std::string from = known ? "the others" : "nothing";
+        const auto shares = search_from(target, known ? others : search::replay::HistoryOf{}, wishes.first);
+        print(target.name(), from, shares);
+        for (std::size_t i = 0; i < shares.size(); ++i) sums[from][i] += shares[i];
+      }
+    }
+  }
+  for (auto& [from, shares] : sums) {
+    for (double& each : shares) each /= count;
+    print("mean", from, shares);
+  }
+}
+
 void survey(const std::vector<std::string>& families, const Wishes& wishes) {
   std::cout
       << "| nothing measured on | share of the possible gain | of the others' fastest | of all their fastest | 90 % "
@@ -203,16 +269,18 @@ int main(int argc, char** argv) {
       const std::string word = argv[i];
       if (word == "--tuned")
         wishes.tuned = true;
+      else if (word == "--search")
+        wishes.search = true;
       else if (word == "--first" && i + 1 < argc)
         wishes.first = std::stoull(argv[++i]);
       else
         families.push_back(word);
     }
     if (families.empty()) {
-      std::cerr << "nocturne-transfer-survey [--tuned] [--first N] SPACE,SPACE,… …\n";
+      std::cerr << "nocturne-transfer-survey [--tuned | --search] [--first N] SPACE,SPACE,… …\n";
       return 2;
     }
-    nocturne::test::survey(families, wishes);
+    (wishes.search ? nocturne::test::survey_searches : nocturne::test::survey)(families, wishes);
   } catch (const std::exception& exception) {
     std::cerr << "nocturne-transfer-survey: " << exception.what() << '\n';
     return 1;
