@@ -77,24 +77,13 @@ std::optional<RacePair> Race::next_beside(std::span<const RacePair> in_flight) {
   return meeting ? meeting : next_contenders();
 }
 
-Race::Beliefs Race::beliefs() const {
+Eigen::MatrixXd Race::prior_precision() const {
   const auto count = static_cast<Eigen::Index>(entrants_.size());
-  Beliefs beliefs{.gains = Eigen::VectorXd(count), .common = Eigen::VectorXd(count), .own = Eigen::VectorXd(count)};
+  Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(count, count);
   for (Eigen::Index k = 0; k < count; ++k) {
-    const Entrant& entrant = entrants_[static_cast<std::size_t>(k)];
-    beliefs.gains[k] = entrant.gain;
-    beliefs.common[k] = entrant.common;
-    beliefs.own[k] = std::pow(sd_factor_ * entrant.error, -2);
+    const double error = sd_factor_ * entrants_[static_cast<std::size_t>(k)].error;
+    precision(k, k) = 1 / (error * error);
   }
-  beliefs.weights = beliefs.own.cwiseProduct(beliefs.common);
-  beliefs.variance = 1 / (1 + beliefs.weights.dot(beliefs.common));
-  return beliefs;
-}
-
-/// By the formula of Sherman and Morrison: what is common is one more variance of rank one.
-Eigen::MatrixXd Race::Beliefs::precision() const {
-  Eigen::MatrixXd precision = -variance * weights * weights.transpose();
-  precision.diagonal() += own;
   return precision;
 }
 
@@ -111,10 +100,10 @@ void Race::fit() {
 }
 
 void Race::fit_gains() {
-  const Beliefs believed = beliefs();
-  const Eigen::MatrixXd prior = believed.precision();
+  const Eigen::MatrixXd prior = prior_precision();
   Eigen::MatrixXd weighted = prior, information = prior;
-  Eigen::VectorXd sums = prior * believed.gains;
+  Eigen::VectorXd sums(gains_.size());
+  for (Eigen::Index k = 0; k < sums.size(); ++k) sums[k] = prior(k, k) * entrants_[static_cast<std::size_t>(k)].gain;
   const double per_scale = 1 / (scale_ * scale_);
   for (const RaceAnswer& told : told_) {
     const double residual = told.log_ratio - difference(gains_, told.pair);
@@ -141,19 +130,13 @@ void Race::fit_scale() {
 }
 
 void Race::fit_sd_factor() {
-  // What an entrant is off by itself: without the common error, which is normal given all gains.
-  const Beliefs believed = beliefs();
-  Eigen::MatrixXd apart = -believed.variance * believed.common * believed.weights.transpose();
-  apart.diagonal().array() += 1;
-  const Eigen::VectorXd off = apart * (gains_ - believed.gains);
-  const Eigen::VectorXd variances = (apart * covariance_).cwiseProduct(apart).rowwise().sum();
   double squares = policy_.sd_entrants, count = policy_.sd_entrants;
   const auto met = meetings({});
   for (std::size_t i = 0; i < met.size(); ++i) {
     if (met[i] == 0) continue;
     const auto k = static_cast<Eigen::Index>(i);
-    const double of_common = believed.variance * entrants_[i].common * entrants_[i].common;
-    squares += (off[k] * off[k] + variances[k] + of_common) / (entrants_[i].error * entrants_[i].error);
+    const double error = entrants_[i].error, off = gains_[k] - entrants_[i].gain;
+    squares += (off * off + covariance_(k, k)) / (error * error);
     ++count;
   }
   sd_factor_ = std::sqrt(std::max(1.0, squares / count));

@@ -10,13 +10,11 @@
 ///
 /// and all pairs together are one linear model: two entrants need not meet to be compared, and a pair tells of both its
 /// sides, where a pair with the default would tell of one. Before the first pair, each g is normal with the entrant's
-/// own mean and sd, and all but the default may share an error: what they were believed for may be what the machine did
-/// while they were measured, and only pairs with the default tell that. Pairs that contradict what each was believed
-/// for by itself widen the sds of all by one factor. e / scale follows Student's t distribution with four degrees of
-/// freedom, for pairs have heavy tails; the mode of the posterior is found by reweighting, and scale and factor with
-/// it, from what the policy says and what the pairs show (expectation-maximisation; Lange, Little & Taylor, J. Am.
-/// Statist. Assoc. 84, 1989). Its covariance is that of Fisher's information, (ν + 1) / (ν + 3) per scale² a pair: the
-/// last weights would make standard errors 15 % too small.
+/// own mean and sd. e / scale follows Student's t distribution with four degrees of freedom, for pairs have heavy
+/// tails; the mode of the posterior is found by reweighting, and the scale with it, from what the policy says and what
+/// the pairs show (expectation-maximisation; Lange, Little & Taylor, J. Am. Statist. Assoc. 84, 1989). Its covariance
+/// is that of Fisher's information, (ν + 1) / (ν + 3) per scale² a pair: the last weights would make standard errors 15
+/// % too small.
 ///
 /// Rounds in which all meet come first. Then each pair is of two that may both be the best, as often as they may be
 /// (top-two Thompson sampling; Russo, Operations Research 68, 2020), until none is probably better than the leader by
@@ -36,9 +34,7 @@ namespace nocturne::measure {
 /// What is known of an entrant before its first pair.
 struct Entrant {
   double gain = 0;   ///< ln(T_default / T)
-  double error = 0;  ///< sd of that, by itself; the default has a tiny one
-  /// Sd of an error that it shares with all others that have one: they were measured when the default was not.
-  double common = 0;
+  double error = 0;  ///< sd of that; the default itself has a tiny one
 };
 
 /// The defaults are what nocturne-verdict-survey judges, with 30 entrants beside the default.
@@ -103,15 +99,8 @@ class Race {
   [[nodiscard]] double sd_factor() const { return sd_factor_; }
 
  private:
-  /// What was known of the entrants before the first pair, by entrant. The common error has sd 1, times `common`.
-  struct Beliefs {
-    Eigen::VectorXd gains{}, common{};
-    Eigen::VectorXd own{};      ///< precisions, without what is common
-    Eigen::VectorXd weights{};  ///< own times common
-    double variance = 1;        ///< of the common error, were all gains known
-    [[nodiscard]] Eigen::MatrixXd precision() const;
-  };
-  [[nodiscard]] Beliefs beliefs() const;
+  /// Precision of the entrants by what was known before the first pair.
+  [[nodiscard]] Eigen::MatrixXd prior_precision() const;
   void fit();
   /// Gains and covariance for the present scale.
   void fit_gains();

@@ -94,51 +94,21 @@ TEST_CASE("pairs that scatter otherwise than was said teach the race their scale
   }
 }
 
-TEST_CASE("what all but the default were believed for, pairs with the default tell", "[race]") {
+TEST_CASE("entrants that are not what they were believed to be are believed less", "[race]") {
   // Six were measured while the machine was fast: ten percent slower than the last, they look twenty faster.
+  std::vector<Entrant> entrants(6, {.gain = 0.2, .error = 0.02});
+  entrants.push_back({.gain = 0, .error = 1e-6});
   std::vector<double> truth(6, -0.1);
   truth.push_back(0);
-  for (const double common : {0.0, 0.1}) {
-    std::vector<Entrant> entrants(6, {.gain = 0.2, .error = 0.02, .common = common});
-    entrants.push_back({.gain = 0, .error = 0.02});
-    int found = 0;
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-      Race race(entrants, {}, seed);
-      finish(race, truth, RacePolicy{}.scale, seed);
-      found += race.leader() == 6 ? 1 : 0;
-    }
-    INFO("found in " << found << " of 50 with a common error of " << common);
-    CHECK((found >= 45) == (common > 0));
-  }
-}
-
-TEST_CASE("the error that entrants share is as large as they miss the truth by together", "[race]") {
-  // Two that share theirs, known by themselves to a thousandth, and one pair of the first with the default.
-  const std::vector<Entrant> entrants = {{.gain = 0.2, .error = 1e-3, .common = 0.1},
-                                         {.gain = 0.3, .error = 1e-3, .common = 0.1},
-                                         {.gain = 0, .error = 1e-6}};
-  const Race race(entrants, {.scale = 0.01, .scale_pairs = 1e9, .certainty = 1.1}, 1,
-                  {{.pair = {.first = 0, .second = 2}, .log_ratio = 0.2}});
-  for (const std::size_t i : {0U, 1U}) {
-    CHECK(race.standings()[i].gain == Catch::Approx(entrants[i].gain).margin(1e-4));
-    CHECK(race.standings()[i].error == Catch::Approx(1 / std::sqrt(100 + 5.0 / 7 / 1e-4)).epsilon(0.02));
-  }
-}
-
-TEST_CASE("entrants that lie farther from what they were believed to be than was said are believed less", "[race]") {
-  std::mt19937_64 random(5);
-  std::normal_distribution<double> prior(0, 0.12);
-  double sum = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    std::vector<double> truth(12);
-    for (double& each : truth) each = prior(random);
-    Race race(std::vector<Entrant>(12, {.error = 0.04}), {}, seed);
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Race race(entrants, {}, seed);
     finish(race, truth, RacePolicy{}.scale, seed);
-    sum += race.sd_factor();
+    found += race.leader() == 6 ? 1 : 0;
+    CHECK(race.sd_factor() > 2);
   }
-  INFO("a factor of three is found as " << sum / 100);
-  CHECK(sum / 100 > 1.8);
-  CHECK(sum / 100 < 3);
+  INFO("found in " << found << " of 50");
+  CHECK(found >= 48);
 }
 
 TEST_CASE("entrants that are what they were believed to be are believed", "[race]") {
@@ -152,7 +122,7 @@ TEST_CASE("entrants that are what they were believed to be are believed", "[race
     finish(race, truth, RacePolicy{}.scale, seed);
     sum += race.sd_factor();
   }
-  CHECK(sum / 100 < 1.2);
+  CHECK(sum / 100 < 1.1);
 }
 
 TEST_CASE("two that are as good as equal are not raced on", "[race]") {

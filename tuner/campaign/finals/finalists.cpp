@@ -11,10 +11,6 @@
 namespace nocturne::tuner {
 namespace {
 
-/// Log units. The default is one trial of many: whatever the machine does while all others are measured, it did not
-/// while the default was, and for minutes it is up to 40 % faster on virtual machines.
-constexpr double kCommonError = 0.1;
-
 /// Variance of the log of a trial's estimate, between-process spread included.
 double log_variance(const space::Estimate& estimate, double process_sd) {
   const double runs = std::max(1, estimate.runs);
@@ -88,8 +84,7 @@ measure::Race race_between(std::span<const Finalist> finalists, double margin_pe
                            std::uint64_t seed, std::vector<measure::RaceAnswer> known) {
   std::vector<measure::Entrant> entrants;
   for (const Finalist& each : finalists)
-    entrants.push_back(
-        {.gain = -each.belief.log_time, .error = each.belief.error, .common = each.changes > 0 ? kCommonError : 0});
+    entrants.push_back({.gain = -each.belief.log_time, .error = each.belief.error});
   return {std::move(entrants),
           {.most_pairs = most_pairs, .margin = std::log1p(margin_percent / 100)},
           seed,
