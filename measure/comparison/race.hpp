@@ -10,11 +10,12 @@
 ///
 /// and all pairs together are one linear model: two entrants need not meet to be compared, and a pair tells of both its
 /// sides, where a pair with the default would tell of one. Before the first pair, each g is normal with the entrant's
-/// own mean and sd. e / scale follows Student's t distribution with four degrees of freedom, for pairs have heavy
-/// tails; the mode of the posterior is found by reweighting, and the scale with it, from what the policy says and what
-/// the pairs show (expectation-maximisation; Lange, Little & Taylor, J. Am. Statist. Assoc. 84, 1989). Its covariance
-/// is that of Fisher's information, (ν + 1) / (ν + 3) per scale² a pair: the last weights would make standard errors 15
-/// % too small.
+/// own mean and sd; pairs that contradict that widen the sds of all by one factor. e / scale follows Student's t
+/// distribution with four degrees of freedom, for pairs have heavy tails; the mode of the posterior is found by
+/// reweighting, and scale and factor with it, from what the policy says and what the pairs show
+/// (expectation-maximisation; Lange, Little & Taylor, J. Am. Statist. Assoc. 84, 1989). Its covariance is that of
+/// Fisher's information, (ν + 1) / (ν + 3) per scale² a pair: the last weights would make standard errors 15 % too
+/// small. What is wrong with all but the default together no factor tells: to each of them such a pair is an outlier.
 ///
 /// Rounds in which all meet come first. Then each pair is of two that may both be the best, as often as they may be
 /// (top-two Thompson sampling; Russo, Operations Research 68, 2020), until none is probably better than the leader by
