@@ -110,7 +110,7 @@ TEST_CASE("entrants that lie farther from what they were believed to be than was
   CHECK(sum / 100 < 3);
 }
 
-TEST_CASE("who a round left over meets somebody", "[race]") {
+TEST_CASE("who a round left over meets one of the others", "[race]") {
   // Whoever it is: the last one is believed to be far behind.
   const std::vector<Entrant> entrants = {{.gain = 0.5, .error = 0.01}, {.gain = 0.5, .error = 0.01}, {.error = 0.01}};
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
