@@ -166,7 +166,7 @@ std::optional<RacePair> Race::next_meeting(std::span<const RacePair> in_flight) 
   for (std::size_t i = 0; i < entrants_.size(); ++i)
     if (!left_[i]) (met[i] < policy_.rounds ? waiting : others).push_back(i);
   if (waiting.empty()) return std::nullopt;
-  // Whom a round left over meets first in the next one; after the last round it meets the leader.
+  // Whom a round left over meets first in the next one; after the last round it meets the best of the others.
   std::ranges::shuffle(waiting, random_);
   std::ranges::stable_sort(waiting, {}, [&](std::size_t i) { return met[i]; });
   if (waiting.size() > 1) return RacePair{.first = waiting[0], .second = waiting[1]};
