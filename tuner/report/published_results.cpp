@@ -30,7 +30,7 @@ ShippedAnswer read_shipped(const json& document) {
           .percent = document.at("percent").get<double>(),
           .low_percent = document.at("low_percent").get<double>(),
           .high_percent = document.at("high_percent").get<double>(),
-          .pairs = document.at("pairs").get<std::int64_t>(),
+          .repetitions = document.at("repetitions").get<std::int64_t>(),
           .note = document.value("note", "")};
 }
 

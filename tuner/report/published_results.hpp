@@ -32,9 +32,9 @@ enum class PublishedKind {
 /// An answer that was measured on another machine and came along.
 struct ShippedAnswer {
   std::string machine;                                    ///< "AMD EPYC (Zen 4), two cores"
-  double percent = 0, low_percent = 0, high_percent = 0;  ///< as Evidence has them; in turns
-  std::int64_t pairs = 0;
-  std::string note;  ///< in what it is not what was published; may be empty
+  double percent = 0, low_percent = 0, high_percent = 0;  ///< as Evidence has them
+  std::int64_t repetitions = 0;                           ///< pairs; of epochs: processes
+  std::string note;                                       ///< in what it is not what was published; may be empty
 };
 
 struct PublishedResult {

@@ -170,6 +170,10 @@ TEST_CASE("a report without measurements says how to measure each published resu
   CHECK_THAT(built.at("command").get<std::string>(), ContainsSubstring("framework=tensorflow-2.1,source=hub"));
   CHECK_THAT(rows.at("compiler-and-network").at("command").get<std::string>(),
              ContainsSubstring("examples/resnet50-cpu.json") && ContainsSubstring("examples/paper-mnist-cpu.json"));
+  cli.columns = 80;
+  CHECK(cli.nocturne({"report", "paper", "--markdown"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.out(), ContainsSubstring(" +23.6 %), 5 processes, Intel Xeon (Emerald Rapids), two cores: undecided "
+                                          "(our own trainer on oneDNN) |\n"));
   CHECK(cli.nocturne({"report", "paper", "--picture", "-"}) == ExitCode::NotFound);
   CHECK_THAT(cli.out(), ContainsSubstring("<svg xmlns") && ContainsSubstring("-24.6 % (-32.5 to -15.9 %)") &&
                             ContainsSubstring("Graph compilers") && !ContainsSubstring("first epoch"));

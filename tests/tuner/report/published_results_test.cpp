@@ -266,7 +266,7 @@ TEST_CASE("the picture has what the paper says, what came along and pairs of thi
   report::PublishedResult published = published_on_xla();
   published.group = "A & B";
   published.title = "XLA";
-  published.shipped = {{.machine = "m", .percent = -20, .low_percent = -25, .high_percent = -15, .pairs = 6}};
+  published.shipped = {{.machine = "m", .percent = -20, .low_percent = -25, .high_percent = -15, .repetitions = 6}};
   const report::Evidence pairs{.percent = -10, .low_percent = -99.9, .high_percent = 900};
   report::Evidence alone = pairs;
   alone.grade = report::Grade::Trials;

@@ -82,6 +82,10 @@ std::string repetitions_text(const PublishedResultRow& row) {
   return fmt::format("{} runs of whole epochs", found.repetitions);
 }
 
+std::string repetitions_text(const report::PublishedResult& published, const report::ShippedAnswer& shipped) {
+  return fmt::format("{} {}", shipped.repetitions, report::is_of_epochs(published.kind) ? "processes" : "pairs");
+}
+
 std::string finding_text(const PublishedResultRow& row) {
   const std::string sentence = report::sentence_of(row.judgement);
   return !row.evidence && !row.reason.empty() ? sentence + ": " + one_line(row.reason) : sentence;
@@ -119,7 +123,7 @@ json shipped_json(const report::PublishedResult& published) {
                     {"percent", each.percent},
                     {"low_percent", each.low_percent},
                     {"high_percent", each.high_percent},
-                    {"pairs", each.pairs},
+                    {"repetitions", each.repetitions},
                     {"note", each.note},
                     {"finding", report::to_text(judgement.finding)},
                     {"published_size", report::to_text(judgement.size)}});
@@ -158,12 +162,12 @@ json published_json(const report::PublishedResult& published) {
 
 /// What came along, of whichever machine.
 Table shipped_table(const std::vector<PublishedResultRow>& rows) {
-  Table table({{"result"}, {"95 %"}, {"pairs", Align::Right}, {"machine"}, {"finding"}});
+  Table table({{"result"}, {"95 %"}, {"repetitions"}, {"machine"}, {"finding"}});
   for (const PublishedResultRow& row : rows) {
     for (const report::ShippedAnswer& each : row.published.shipped) {
       const Judgement judgement = judgement_of(row.published, each);
       table.add({Cell(title_of(row.published)), Cell(interval_text(each.percent, each.low_percent, each.high_percent)),
-                 Cell(std::to_string(each.pairs)), Cell(each.machine),
+                 Cell(repetitions_text(row.published, each)), Cell(each.machine),
                  Cell(shipped_finding_text(row.published, each), finding_style(judgement.finding))});
     }
   }
@@ -183,7 +187,7 @@ void print_published_results(const Context& context, const std::vector<Published
   out << "'or': the percentage read as time saved rather than as speed; the nearer is judged. Margins (similar, "
          "behind,\n"
          "stable) are ours, the paper gives none.\n";
-  out << "\nMeasured before, in turns:\n";
+  out << "\nMeasured before:\n";
   shipped_table(rows).print(context);
   print_commands(out, rows, false, "To measure what is missing, in turns:");
   print_commands(out, rows, true, "To measure elsewhere what cannot be measured here:");
@@ -196,9 +200,10 @@ std::string published_results_markdown(const std::vector<PublishedResultRow>& ro
   for (const PublishedResultRow& row : rows) {
     std::string before;
     for (const report::ShippedAnswer& each : row.published.shipped) {
-      before += fmt::format("{}{}, {} pairs, {}: {}", before.empty() ? "" : "; ",
-                            interval_text(each.percent, each.low_percent, each.high_percent), each.pairs, each.machine,
-                            shipped_finding_text(row.published, each));
+      before +=
+          fmt::format("{}{}, {}, {}: {}", before.empty() ? "" : "; ",
+                      interval_text(each.percent, each.low_percent, each.high_percent),
+                      repetitions_text(row.published, each), each.machine, shipped_finding_text(row.published, each));
     }
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell_of_markdown(title_of(row.published)),
                         published_text(row.published), measured_text(row), repetitions_text(row),

@@ -69,7 +69,7 @@ void setup(CLI::App& subcommand, ReportOptions& options) {
       "  nocturne report html mnist-evening --output night.html\n"
       "  nocturne report html mnist-laptop mnist-server\n"
       "  nocturne report paper\n"
-      "  nocturne report paper --markdown > published results.md\n"
+      "  nocturne report paper --markdown > published-results.md\n"
       "  nocturne report paper --picture paper.svg\n"
       "  nocturne report paper --measure --time 30min --campaign examples/paper-mnist-cpu.json\n");
 }

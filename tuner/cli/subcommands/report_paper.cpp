@@ -122,7 +122,7 @@ ExitCode print_rows(const Context& context, const std::vector<PublishedResultRow
   } else if (context.json)
     print_json(context, "report", {{"results", published_results_json(rows)}});
   else if (options.markdown)
-    *context.out << published_results_markdown(rows);
+    context.verbatim() << published_results_markdown(rows);  // a row is a line
   else
     print_published_results(context, rows);
   return std::ranges::any_of(rows, [](const PublishedResultRow& row) { return row.evidence.has_value(); })
