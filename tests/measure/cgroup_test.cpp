@@ -8,10 +8,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "measure/run/sweep.hpp"
-#include "measure/supervisor/process_tree.hpp"
+#include "tests/measure/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace nocturne;
@@ -36,29 +37,29 @@ class PrivateParent {
       if (::mkdir(folder_.c_str(), 0755) == 0) break;
       folder_.clear();
     }
+    if (const char* before = std::getenv("NOCTURNE_CGROUP")) before_ = before;
     if (!folder_.empty()) ::setenv("NOCTURNE_CGROUP", folder_.c_str(), 1);
   }
   PrivateParent(const PrivateParent&) = delete;
   PrivateParent& operator=(const PrivateParent&) = delete;
   ~PrivateParent() {
-    ::unsetenv("NOCTURNE_CGROUP");
+    if (before_)
+      ::setenv("NOCTURNE_CGROUP", before_->c_str(), 1);
+    else
+      ::unsetenv("NOCTURNE_CGROUP");
     if (!folder_.empty()) ::rmdir(folder_.c_str());
   }
 
  private:
   std::filesystem::path folder_;
+  std::optional<std::string> before_;  // what the variable was
 };
 
 }  // namespace
 
 TEST_CASE("a control group kills all that joined it and is swept when its supervisor is gone", "[cgroup]") {
   const PrivateParent parent;
-  const pid_t dead = ::fork();
-  if (dead == 0) ::_exit(0);
-  ::waitpid(dead, nullptr, 0);
-  ProcessIdentity gone = ProcessIdentity::of_this_process();
-  gone.pid = dead;
-  auto group = Cgroup::create(gone.to_text(), std::nullopt, cgroup_parents());
+  auto group = Cgroup::create(test::process_that_is_gone().to_text(), std::nullopt, cgroup_parents());
   if (!group) SKIP("no control group of version 2 can be made here");
   const auto fork_member = [&] {
     const pid_t member = ::fork();

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measure/run/runner.hpp"
+#include "measure/supervisor/process_tree.hpp"
 
 namespace nocturne::test {
 
@@ -31,6 +32,13 @@ inline measure::RunPlan fake_plan(const std::filesystem::path& folder, const std
   plan.deadline = std::chrono::minutes(1);
   plan.grace = std::chrono::milliseconds(50);
   return plan;
+}
+
+/// A process that is gone: another started under this pid since.
+inline measure::ProcessIdentity process_that_is_gone() {
+  measure::ProcessIdentity process = measure::ProcessIdentity::of_this_process();
+  --process.start_ticks;
+  return process;
 }
 
 /// What takes a moment takes a minute on a machine that is busy enough.

@@ -105,11 +105,7 @@ TEST_CASE("a sweep ends what a dead supervisor left and nothing of a living one"
   auto living = SupervisedWorker::start(lingering_spec(living_folder.path()), find_supervisor());
   REQUIRE(living);
   // As if its supervisor and its tuner had been killed at once: a stray with the marks of a process that is no more.
-  const pid_t dead = ::fork();
-  if (dead == 0) ::_exit(0);
-  ProcessIdentity gone = ProcessIdentity::of_this_process();
-  gone.pid = dead;
-  ::waitpid(dead, nullptr, 0);
+  const ProcessIdentity gone = test::process_that_is_gone();
   bool by_us = false;
   for (int round = 0; round < 10 && !by_us; ++round) {  // a tuner beside this test may sweep it first
     const std::string id = new_run_id();
