@@ -24,6 +24,8 @@ namespace nocturne::search {
 namespace {
 
 constexpr double kKnee = 0.25;            // only the fastest quarter is resolved in full: that is where the best is
+constexpr double kBoldness = 1.5;         // of standard deviations where to measure is chosen: the likeliest scales are
+                                          // taken for true, so the model is surer than it should be
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
 
 /// What history says, and what physics says.
@@ -46,7 +48,6 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-constexpr std::size_t kSpreadFrom = 30;  // candidates of a spread start: of many more, corners are chosen
 constexpr std::size_t kCentres = 4;      // best trials whose neighbours are candidates
 constexpr std::size_t kParents = 6;      // best trials that are crossed
 constexpr std::size_t kChildren = 200;   // of them
@@ -328,19 +329,29 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_least_bound
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
   const Candidates candidates = start_candidates();
   if (candidates.points().empty()) return std::nullopt;
-  space::PointList some(lattice.width()), chosen = told;
-  for (const bool all : {false, true}) {
-    for (std::size_t i = 0; i < candidates.points().size() && some.size() < kSpreadFrom; ++i) {
-      const auto point = candidates.points()[i];
-      if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
-      if (all || !deferred || !(deferred_whole(point) || deferred(point))) some.push_back(point);
-    }
-    if (!some.empty()) break;
+  space::PointList possible(lattice.width()), wanted(lattice.width()), chosen = told;
+  for (std::size_t i = 0; i < candidates.points().size(); ++i) {
+    const auto point = candidates.points()[i];
+    if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
+    possible.push_back(point);
+    if (!deferred || !deferred_whole(point)) wanted.push_back(point);
   }
-  if (some.empty()) return std::nullopt;
+  if (wanted.empty()) wanted = std::move(possible);
+  if (wanted.empty()) return std::nullopt;
   for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
-  const auto point = some[next_spread(kernels, chosen, some)];
-  return Choice{.point = {point.begin(), point.end()}, .reason = "spread over the space"};
+  // The farthest of all that may be measured: corners, where what matters shows most.
+  auto next = next_spread(kernels, chosen, wanted);
+  std::vector<space::Level> point(wanted[next].begin(), wanted[next].end());
+  for (std::size_t tries = 0; deferred && tries < kTries && wanted.size() > 1; ++tries) {
+    if (!deferred(wanted[next])) {
+      point.assign(wanted[next].begin(), wanted[next].end());
+      break;
+    }
+    wanted.set(next, wanted[wanted.size() - 1]);
+    wanted.pop_back();
+    next = next_spread(kernels, chosen, wanted);
+  }
+  return Choice{.point = std::move(point), .reason = "spread over the space"};
 }
 
 std::vector<std::size_t> ModelSearch::State::best_trials(std::size_t count) const {
@@ -365,7 +376,8 @@ void ModelSearch::State::score(const space::PointList& points) {
     times.predict(fresh, mean, sd);
   }
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    const double gain = model::expected_improvement(static_cast<double>(mean[i]), static_cast<double>(sd[i]), best);
+    const double gain =
+        model::expected_improvement(static_cast<double>(mean[i]), kBoldness * static_cast<double>(sd[i]), best);
     const double fits = memory.fits(fresh[i]);
     work[i] *= static_cast<float>(fits);
     const bool possible = fits > 0 && !feasibility.forbids(fresh[i]);

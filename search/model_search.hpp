@@ -2,12 +2,12 @@
 
 /// The strategy behind `auto`: measure where the linear model expects the largest improvement.
 ///
-/// 1. Start: the default (told by the campaign) and spread points, kStart together; where preparation or compiling
-///    costs, with the environment, the build and the compiler of the first.
+/// 1. Start: the default (told by the campaign) and the farthest points of the pool, kStart together; where preparation
+///    or compiling costs, with the environment, the build and the compiler of the first.
 /// 2. Then, at each ask: the model is updated, candidates are gathered (candidates.hpp), and the one with the largest
 ///    expected improvement (Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions",
-///    1998, equation 15) times P(works) is proposed; divided by its expected seconds where preparation or
-///    compiling costs.
+///    1998, equation 15; standard deviations half as large again as the model's) times P(works) is proposed; divided by
+///    its expected seconds where preparation or compiling costs.
 /// 3. When nothing new is found: uniform draws until the space is used up.
 ///
 /// P(works) is that of failures by parameter and interaction, times that of fitting into memory, where the batch size

@@ -286,6 +286,24 @@ TEST_CASE("what each process compiles waits until the start is over, and is then
   CHECK(costly.size() * 2 < free.size());
 }
 
+TEST_CASE("a start lies in corners, far apart", "[model]") {
+  const auto space = bowl();
+  double ends = 0, all = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    ModelSearch search(space, {.seed = seed});
+    const auto started = run(search, shallow, ModelSearch::kStart);
+    for (std::size_t i = 1; i < started.size(); ++i) {  // the first is central
+      for (int p = 0; p < 6; ++p) {
+        const double value = number(started[i], fmt::format("p{}", p));
+        ends += value <= 1 || value >= 8 ? 1 : 0;
+        ++all;
+      }
+    }
+  }
+  INFO(fmt::format("{} of {} values are the first or last two of ten", ends, all));
+  CHECK(ends / all > 0.7);  // 0.4 by chance
+}
+
 TEST_CASE("a proposal says why", "[model]") {
   const auto space = bowl();
   ModelSearch search(space, {.seed = 1});
