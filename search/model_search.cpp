@@ -73,6 +73,9 @@ struct ModelSearch::State {
   std::optional<Choice> choose_spread(space::Random& random);
   /// Once, where no history speaks: what could be fastest by the machine's bound alone.
   std::optional<Choice> choose_least_bound();
+  /// Whether it may fit into memory, and no rule of failure forbids it.
+  [[nodiscard]] bool is_possible(space::Point point) { return memory.fits(point) > 0 && !feasibility.forbids(point); }
+  [[nodiscard]] space::PointList told_or_pending() const;
   /// What a start may choose from: prepared like the first trial, where preparation costs.
   [[nodiscard]] Candidates start_candidates();
   std::optional<Choice> choose_by_model(space::Random& random);
@@ -268,7 +271,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Rand
   const bool begins = told.size() + pending.size() < kStart;
   if (!begins || (prior.holds() && suggested >= history::Prior::kSameStart)) return choose_by_model(random);
   auto suggestion = prior.suggest(suggested++, pool.points(), taken);
-  if (suggestion && memory.fits(suggestion->point) > 0 && !feasibility.forbids(suggestion->point))
+  if (suggestion && is_possible(suggestion->point))
     return Choice{.point = std::move(suggestion->point), .reason = std::move(suggestion->reason)};
   if (auto least = choose_least_bound()) return least;
   return choose_spread(random);
@@ -306,39 +309,44 @@ Candidates ModelSearch::State::start_candidates() {
   return candidates;
 }
 
+space::PointList ModelSearch::State::told_or_pending() const {
+  auto points = told;
+  for (std::size_t i = 0; i < pending.size(); ++i) points.push_back(pending[i]);
+  return points;
+}
+
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_least_bound() {
   if (bound.empty() || bound_asked || prior.speaks()) return std::nullopt;
   bound_asked = true;
   const Candidates candidates = start_candidates();
-  space::PointList least(lattice.width()), chosen = told;
+  space::PointList least(lattice.width());
   double lowest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < candidates.points().size(); ++i) {
     const auto point = candidates.points()[i];
-    if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
+    if (!is_possible(point)) continue;
     const double value = bound.front().value(point);
     if (value < lowest) least.clear();
     lowest = std::min(lowest, value);
     if (value == lowest) least.push_back(point);
   }
   if (least.empty()) return std::nullopt;
-  for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
-  const auto point = least[next_spread(kernels, chosen, least)];
+  const auto point = least[next_spread(kernels, told_or_pending(), least)];
   return Choice{.point = {point.begin(), point.end()}, .reason = "the least that the machine's peaks allow"};
 }
 
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
   const Candidates candidates = start_candidates();
   if (candidates.points().empty()) return std::nullopt;
-  space::PointList possible(lattice.width()), wanted(lattice.width()), chosen = told;
-  for (std::size_t i = 0; i < candidates.points().size(); ++i) {
-    const auto point = candidates.points()[i];
-    if (memory.fits(point) == 0 || feasibility.forbids(point)) continue;
-    possible.push_back(point);
-    if (!deferred || !deferred_whole(point)) wanted.push_back(point);
+  space::PointList wanted(lattice.width());
+  for (const bool all : {false, true}) {
+    for (std::size_t i = 0; i < candidates.points().size(); ++i) {
+      const auto point = candidates.points()[i];
+      if (is_possible(point) && (all || !deferred || !deferred_whole(point))) wanted.push_back(point);
+    }
+    if (!wanted.empty()) break;
   }
-  if (wanted.empty()) wanted = std::move(possible);
   if (wanted.empty()) return std::nullopt;
-  for (std::size_t i = 0; i < pending.size(); ++i) chosen.push_back(pending[i]);
+  const auto chosen = told_or_pending();
   // The farthest of all that may be measured: corners, where what matters shows most.
   auto next = next_spread(kernels, chosen, wanted);
   std::vector<space::Level> point(wanted[next].begin(), wanted[next].end());
