@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <numbers>
 #include <random>
 #include <utility>
 
@@ -15,18 +16,16 @@ namespace nocturne::measure {
 namespace {
 
 constexpr double kGrowth = 4.0 / 3;  // of the pairs from one look to the next
-constexpr int kCells = 400;          // of the interval in which the comparison goes on
+constexpr int kCells = 400;          // of the interval in which the comparison goes on; even
 constexpr int kComparisons = 100'000;
 constexpr int kFewLooks = 10;  // so few that one after each costs little
 
 double normal_cdf(double x) {
-  static const boost::math::normal_distribution<double> normal;
-  return boost::math::cdf(normal, x);
+  return std::erfc(-x / std::numbers::sqrt2) / 2;
 }
 
 double normal_density(double x) {
-  static const boost::math::normal_distribution<double> normal;
-  return boost::math::pdf(normal, x);
+  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
 /// The score process S (variance 1 a unit of information) of those comparisons that no look has ended so far: its
@@ -50,14 +49,12 @@ class UndecidedDensity {
     std::vector<double> next(kCells);
     const double next_width = 2 * limit / kCells;
     const double step = std::sqrt(information - information_);
-    for (std::size_t j = 0; j < next.size(); ++j) {
+    for (std::size_t j = 0; j < next.size() / 2; ++j) {  // the other half is its mirror image
       const double s = -limit + (static_cast<double>(j) + 0.5) * next_width;
-      if (density_.empty()) {
-        next[j] = normal_density(s / step) / step;
-        continue;
-      }
+      if (density_.empty()) next[j] = normal_density(s / step) / step;
       for (std::size_t i = 0; i < density_.size(); ++i)
         next[j] += density_[i] * width_ * normal_density((s - midpoint(i)) / step) / step;
+      next[next.size() - 1 - j] = next[j];
     }
     density_ = std::move(next);
     width_ = next_width;

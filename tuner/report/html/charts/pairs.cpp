@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/comparison.hpp"
+#include "measure/comparison/planned_looks.hpp"
 #include "tuner/campaign/answer/answer.hpp"
-#include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/report/html/charts/charts.hpp"
 
 namespace nocturne::report {
@@ -40,6 +40,7 @@ std::optional<Chart> pairs_chart(const PairGains& gains) {
   Series each{.name = "one pair", .form = Form::Points, .hue = Hue::Other};
   Series middle{.name = "all pairs so far", .form = Form::Line, .hue = Hue::Main};
   Series interval{.name = "95 % interval so far", .form = Form::Band, .hue = Hue::Main};
+  const auto plan = measure::plan_looks(gains.policy.pairs, gains.policy.most_pairs);
   chart.table.columns = {"pair", "this pair, %", "all so far, %", "95 % interval from, %", "to, %"};
   for (std::size_t i = 0; i < ratios.size(); ++i) {
     const auto number = static_cast<double>(i + 1);
@@ -47,7 +48,7 @@ std::optional<Chart> pairs_chart(const PairGains& gains) {
     each.data.push_back(point(number, gain));
     chart.table.rows.push_back({fmt::format("{}", i + 1), signed_digits(gain), "", "", ""});
     if (i == 0) continue;
-    const double confidence = tuner::look_confidence(static_cast<std::int64_t>(i + 1), gains.policy);
+    const double confidence = measure::confidence_after(static_cast<std::int64_t>(i + 1), plan);
     const auto compared = measure::compare(ratios.first(i + 1),
                                            {.margin_percent = gains.policy.margin_percent, .confidence = confidence});
     middle.data.push_back(point(number, compared.gain_percent));
