@@ -24,8 +24,6 @@ namespace nocturne::search {
 namespace {
 
 constexpr double kKnee = 0.25;            // only the fastest quarter is resolved in full: that is where the best is
-constexpr double kBoldness = 1.5;         // of standard deviations where to measure is chosen: the likeliest scales are
-                                          // taken for true, so the model is surer than it should be
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
 
 /// What history says, and what physics says.
@@ -384,8 +382,7 @@ void ModelSearch::State::score(const space::PointList& points) {
     times.predict(fresh, mean, sd);
   }
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    const double gain =
-        model::expected_improvement(static_cast<double>(mean[i]), kBoldness * static_cast<double>(sd[i]), best);
+    const double gain = model::bold_improvement(static_cast<double>(mean[i]), static_cast<double>(sd[i]), best);
     const double fits = memory.fits(fresh[i]);
     work[i] *= static_cast<float>(fits);
     const bool possible = fits > 0 && !feasibility.forbids(fresh[i]);

@@ -77,6 +77,11 @@ double expected_improvement(double mean, double sd, double best) {
   return sd * (u * below + density);
 }
 
+double bold_improvement(double mean, double sd, double best) {
+  constexpr double kBoldness = 1.5;
+  return expected_improvement(mean, kBoldness * sd, best);
+}
+
 std::string ratio_text(double log_ratio) {
   return fmt::format("{} % {}", number_text(percent(log_ratio)), log_ratio < 0 ? "faster" : "slower");
 }

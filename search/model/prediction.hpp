@@ -60,6 +60,10 @@ struct Prediction {
 /// REQUIRES: sd > 0.
 [[nodiscard]] double expected_improvement(double mean, double sd, double best);
 
+/// Where to measure next is chosen by this: the expected improvement with a standard deviation half as large again. The
+/// likeliest scales are taken for true, so the model is surer than it should be.
+[[nodiscard]] double bold_improvement(double mean, double sd, double best);
+
 // Effects as the user asks for them: one value of a parameter against another, in words.
 
 /// "43 % faster than f32 (41 to 45 %)", "3.0 % slower than f32 (1.0 % faster to 7.2 % slower)". Faster is counted in

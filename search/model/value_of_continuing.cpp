@@ -17,18 +17,18 @@ namespace {
 
 constexpr int kDrawn = 800;          // candidates drawn uniformly
 constexpr std::size_t kCentres = 4;  // best trials whose neighbours are candidates
-constexpr std::size_t kKept = 150;   // of all, those with the largest expected improvement
+constexpr std::size_t kKept = 150;   // of all, those that the search would choose first
 
 double normal(space::Random& random) {
   return std::sqrt(-2 * std::log1p(-random.unit())) * std::cos(2 * std::numbers::pi * random.unit());
 }
 
-/// Expected improvement times P(works), by point.
+/// What the search would choose by: the improvement times P(works), by point.
 std::vector<double> worth(std::span<const float> means, std::span<const float> sds, std::span<const float> works,
                           double best) {
   std::vector<double> values(means.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = expected_improvement(static_cast<double>(means[i]), static_cast<double>(sds[i]), best) *
+    values[i] = bold_improvement(static_cast<double>(means[i]), static_cast<double>(sds[i]), best) *
                 static_cast<double>(works[i]);
   }
   return values;

@@ -3,7 +3,7 @@
 /// The value of continuing: the gain that so many more trials would bring, by the model.
 ///
 /// The search is simulated through on samples of the posterior. In each play, trial after trial, the candidate with the
-/// largest expected improvement times P(works) is "measured": it fails with its probability, else its value is drawn
+/// largest bold_improvement() times P(works) is "measured": it fails with its probability, else its value is drawn
 /// from its predictive distribution given all draws before it in this play, and the model learns it. So the draws of a
 /// play are one sample of the joint posterior, and what lies close to what was drawn is not counted twice. The gain of
 /// a play is what its best value is below the incumbent; mean and quantiles are taken over plays.

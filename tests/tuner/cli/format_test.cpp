@@ -91,6 +91,7 @@ TEST_CASE("sentences in a table become several lines where a terminal is too nar
   CHECK(wrapped("one of a, b", 6) == std::vector<std::string>{"one of", "a, b"});
   CHECK(wrapped("unbreakable word", 4) == std::vector<std::string>{"unbr", "eaka", "ble", "word"});
   CHECK(wrapped("a,bb,ccc,dddd", 6) == std::vector<std::string>{"a,bb,", "ccc,", "dddd"});
+  CHECK(wrapped("deployments-emerald-rapids", 16) == std::vector<std::string>{"deployments-", "emerald-rapids"});
   CHECK(wrapped("", 4) == std::vector<std::string>{""});
   Table table({{"name"}, {"domain", Align::Left, Fit::Wraps}, {"default"}, {"why", Align::Left, Fit::Wraps}});
   table.add({Cell("a"), Cell("one of glibc, jemalloc, tcmalloc"), Cell("glibc"), Cell("it serves malloc here")});

@@ -63,12 +63,12 @@ std::string_view without_spaces_behind(std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-/// How much of a word that is too long stays in a line of `width`: up to a comma, slash or equals sign in its second
-/// half, else all that fits.
+/// How much of a word that is too long stays in a line of `width`: up to a comma, slash, equals sign, hyphen or
+/// underscore in its second half, else all that fits.
 std::size_t part_of_word(std::string_view word, std::size_t width) {
   // At least one character, or a narrow terminal would never get to the end.
   const std::size_t fits = std::max<std::size_t>(bytes_within(word, width), first_glyph(word).bytes);
-  const auto mark = word.substr(0, fits).find_last_of(",/=");
+  const auto mark = word.substr(0, fits).find_last_of(",/=-_");
   return mark != std::string_view::npos && mark >= fits / 2 ? mark + 1 : fits;
 }
 

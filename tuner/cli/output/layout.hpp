@@ -20,8 +20,8 @@ struct Context;
 /// at most 120, for longer lines are hard to read, else 80. At least 40.
 [[nodiscard]] std::size_t page_columns(std::string_view named, std::size_t terminal);
 
-/// In lines of at most `width` characters, broken at spaces; a word that is longer is broken behind a comma, slash or
-/// equals sign, or anywhere. At least one line.
+/// In lines of at most `width` characters, broken at spaces; a word that is longer is broken behind a comma, slash,
+/// equals sign, hyphen or underscore, or anywhere. At least one line.
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 /// The longest word of the text.
 [[nodiscard]] std::size_t longest_word(std::string_view text);
