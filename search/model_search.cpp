@@ -46,6 +46,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+constexpr std::size_t kOrdinary = 3;     // points of a start, after the first, before corners follow
+constexpr std::size_t kSpreadFrom = 30;  // candidates, of which the farthest is no corner
 constexpr std::size_t kCentres = 4;      // best trials whose neighbours are candidates
 constexpr std::size_t kParents = 6;      // best trials that are crossed
 constexpr std::size_t kChildren = 200;   // of them
@@ -345,7 +347,10 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(spac
   }
   if (wanted.empty()) return std::nullopt;
   const auto chosen = told_or_pending();
-  // The farthest of all that may be measured: corners, where what matters shows most.
+  // The farthest of a few are ordinary points, among which a good one is soon found; those of all that may be measured
+  // are corners, where what matters shows most.
+  if (!chosen.empty() && chosen.size() <= kOrdinary)
+    while (wanted.size() > kSpreadFrom) wanted.pop_back();
   auto next = next_spread(kernels, chosen, wanted);
   std::vector<space::Level> point(wanted[next].begin(), wanted[next].end());
   for (std::size_t tries = 0; deferred && tries < kTries && wanted.size() > 1; ++tries) {

@@ -2,8 +2,9 @@
 
 /// The strategy behind `auto`: measure where the linear model expects the largest improvement.
 ///
-/// 1. Start: the default (told by the campaign) and the farthest points of the pool, kStart together; where preparation
-///    or compiling costs, with the environment, the build and the compiler of the first.
+/// 1. Start: the default (told by the campaign), points that lie far apart among a few of the pool, and the farthest of
+///    all of it, its corners: kStart together; where preparation or compiling costs, with the environment, the build
+///    and the compiler of the first.
 /// 2. Then, at each ask: the model is updated, candidates are gathered (candidates.hpp), and the one with the largest
 ///    expected improvement (Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions",
 ///    1998, equation 15; standard deviations half as large again as the model's) times P(works) is proposed; divided by
