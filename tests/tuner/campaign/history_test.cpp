@@ -165,6 +165,16 @@ TEST_CASE("a second campaign says what it knows and begins with what was best", 
   CHECK((*learned)->search->models().prior().holds());
 }
 
+TEST_CASE("an order that is right is not given up", "[campaign]") {
+  for (int seed = 1; seed <= 10; ++seed) {
+    Sessions sessions;
+    sessions.sit({.name = "first", .trials = 30});
+    sessions.sit({.name = "abroad", .trials = 10, .seed = seed}, "that");
+    CAPTURE(seed, sessions.notes);
+    CHECK(sessions.notes.size() == 1);  // that there is one
+  }
+}
+
 TEST_CASE("a killed campaign with history asks what an undisturbed one asks, whatever was finished since",
           "[campaign]") {
   const CampaignWish second{.name = "second", .trials = 16, .seed = 4, .primary = 1};
