@@ -23,7 +23,8 @@
 namespace nocturne::search {
 namespace {
 
-constexpr double kKnee = 0.25;            // only the fastest quarter is resolved in full: that is where the best is
+constexpr double kKnee = 0.25;  // only the fastest quarter is resolved in full: that is where the best is
+static_assert(history::Prior::kAlone == ModelSearch::kStart);
 constexpr std::size_t kMostPending = 32;  // proposals under way that the model takes into account
 
 /// What history says, and what physics says.
@@ -337,20 +338,20 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_least_bound
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
   const Candidates candidates = start_candidates();
   if (candidates.points().empty()) return std::nullopt;
+  const auto chosen = told_or_pending();
+  // The farthest of a few are ordinary points, among which a good one is soon found; those of all that may be measured
+  // are corners, where what matters shows most.
+  const bool ordinary = !chosen.empty() && chosen.size() <= kOrdinary;
+  const std::size_t most = ordinary ? kSpreadFrom : candidates.points().size();
   space::PointList wanted(lattice.width());
   for (const bool all : {false, true}) {
-    for (std::size_t i = 0; i < candidates.points().size(); ++i) {
+    for (std::size_t i = 0; i < candidates.points().size() && wanted.size() < most; ++i) {
       const auto point = candidates.points()[i];
       if (is_possible(point) && (all || !deferred || !deferred_whole(point))) wanted.push_back(point);
     }
     if (!wanted.empty()) break;
   }
   if (wanted.empty()) return std::nullopt;
-  const auto chosen = told_or_pending();
-  // The farthest of a few are ordinary points, among which a good one is soon found; those of all that may be measured
-  // are corners, where what matters shows most.
-  if (!chosen.empty() && chosen.size() <= kOrdinary)
-    while (wanted.size() > kSpreadFrom) wanted.pop_back();
   auto next = next_spread(kernels, chosen, wanted);
   std::vector<space::Level> point(wanted[next].begin(), wanted[next].end());
   for (std::size_t tries = 0; deferred && tries < kTries && wanted.size() > 1; ++tries) {

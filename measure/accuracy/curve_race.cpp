@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numbers>
 
 #include <Eigen/Cholesky>
+
+#include "space/normal_distribution.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -105,8 +106,7 @@ std::vector<EpochsToTarget> expected_epochs(std::span<const LearningEntrant> ent
 double expected_improvement(double best, double mean, double sd) {
   if (sd <= 0) return std::max(0.0, best - mean);
   const double z = (best - mean) / sd;
-  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-  return sd * (z * 0.5 * std::erfc(-z / std::numbers::sqrt2) + density);
+  return sd * (z * space::normal_below(z) + space::normal_density(z));
 }
 
 /// What it may take at most to be as fast as the leader: twice the error above its time, and a quarter more.

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
 #include <utility>
 #include <vector>
+
+#include "space/normal_distribution.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -16,17 +17,17 @@ constexpr int kMeans = 120, kScatters = 16;
 /// A training that is not over after so many evaluations counts as over there.
 constexpr int kMostPoints = 4000;
 
-double normal_below(double z) {
+double below_or_sure(double z) {
   constexpr double kFar = 6;  // where erfc is as good as 0, and slow
   if (std::abs(z) > kFar) return z > 0 ? 1 : 0;
-  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
+  return space::normal_below(z);
 }
 
 /// One point of the grid: ln X ~ N(mean, scatter²).
 struct Law {
   double mean = 0, scatter = 0, weight = 0;
   [[nodiscard]] double below(double epochs) const {
-    return epochs <= 0 ? 0 : normal_below((std::log(epochs) - mean) / scatter);
+    return epochs <= 0 ? 0 : below_or_sure((std::log(epochs) - mean) / scatter);
   }
   /// Mean epochs at the first evaluation from X on: half of the distance between two lies behind X, on average.
   [[nodiscard]] double expected(double points_per_epoch) const {

@@ -8,9 +8,10 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <numbers>
 #include <random>
 #include <utility>
+
+#include "space/normal_distribution.hpp"
 
 namespace nocturne::measure {
 namespace {
@@ -20,26 +21,19 @@ constexpr int kCells = 400;          // of the interval in which the comparison 
 constexpr int kComparisons = 100'000;
 constexpr int kFewLooks = 10;  // so few that one after each costs little
 
-double normal_cdf(double x) {
-  return std::erfc(-x / std::numbers::sqrt2) / 2;
-}
-
-double normal_density(double x) {
-  return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-}
-
 /// The score process S (variance 1 a unit of information) of those comparisons that no look has ended so far: its
 /// density at the midpoints of cells of equal width.
 class UndecidedDensity {
  public:
   /// Probability that the look at `information` finds |S| ≥ limit, having gone on until now.
   [[nodiscard]] double crosses(double information, double limit) const {
-    if (density_.empty()) return 2 * normal_cdf(-limit / std::sqrt(information));
+    if (density_.empty()) return 2 * space::normal_below(-limit / std::sqrt(information));
     const double step = std::sqrt(information - information_);
     double sum = 0;
     for (std::size_t i = 0; i < density_.size(); ++i) {
       const double s = midpoint(i);
-      sum += density_[i] * width_ * (normal_cdf((-limit - s) / step) + normal_cdf((s - limit) / step));
+      sum +=
+          density_[i] * width_ * (space::normal_below((-limit - s) / step) + space::normal_below((s - limit) / step));
     }
     return sum;
   }
@@ -51,9 +45,9 @@ class UndecidedDensity {
     const double step = std::sqrt(information - information_);
     for (std::size_t j = 0; j < next.size() / 2; ++j) {  // the other half is its mirror image
       const double s = -limit + (static_cast<double>(j) + 0.5) * next_width;
-      if (density_.empty()) next[j] = normal_density(s / step) / step;
+      if (density_.empty()) next[j] = space::normal_density(s / step) / step;
       for (std::size_t i = 0; i < density_.size(); ++i)
-        next[j] += density_[i] * width_ * normal_density((s - midpoint(i)) / step) / step;
+        next[j] += density_[i] * width_ * space::normal_density((s - midpoint(i)) / step) / step;
       next[next.size() - 1 - j] = next[j];
     }
     density_ = std::move(next);
@@ -94,7 +88,7 @@ std::vector<Look> spend(const std::vector<int>& numbers, double error) {
     const auto [low, high] =
         boost::math::tools::toms748_solve(excess, 0.1, 8.0, boost::math::tools::eps_tolerance<double>(30), iterations);
     const double critical = (low + high) / 2;
-    looks.push_back({.pairs = pairs, .confidence = 1 - 2 * normal_cdf(-critical)});
+    looks.push_back({.pairs = pairs, .confidence = 1 - 2 * space::normal_below(-critical)});
     undecided.pass(information, critical * scale);
   }
   return looks;

@@ -13,14 +13,11 @@
 namespace nocturne::search::history {
 namespace {
 
-constexpr double kEqual = 1e-12;        // log units: a stored result that was taken over is not measured again
-constexpr double kLeastSd = 0.005;      // of a residual between then and now; clocks are not better
-constexpr double kOffsetStep = 0.002;   // less of a change of the offset is not told to the models
-constexpr double kMarginalDegrees = 4;  // of "a configuration like any other": tails of unknown weight
-constexpr double kStray = 0.05;         // share of configurations about which no model of this kind knows anything
-/// Trials of this campaign before it predicts by itself: those of a start, whose last ones are corners, which ordinary
-/// points predict badly with an order and without.
-constexpr std::size_t kAlone = 6;
+constexpr double kEqual = 1e-12;         // log units: a stored result that was taken over is not measured again
+constexpr double kLeastSd = 0.005;       // of a residual between then and now; clocks are not better
+constexpr double kOffsetStep = 0.002;    // less of a change of the offset is not told to the models
+constexpr double kMarginalDegrees = 4;   // of "a configuration like any other": tails of unknown weight
+constexpr double kStray = 0.05;          // share of configurations about which no model of this kind knows anything
 constexpr std::size_t kTell = 20;        // past trials from which on they must say something of each other
 constexpr double kLeastExplained = 0.1;  // share of the past's variance that left-out trials must find explained
 

@@ -40,6 +40,9 @@ class Prior {
   static constexpr std::size_t kMostSame = 128;  ///< trials of this machine and workload that are told
   static constexpr std::size_t kMostRanks = 4;   ///< campaigns that rank, the first ones
   static constexpr std::size_t kSameStart = 3;   ///< proposals before the model takes over
+  /// Trials of this campaign before it predicts by itself: those of a start, whose last ones are corners, which
+  /// ordinary points predict badly with an order and without.
+  static constexpr std::size_t kAlone = 6;
   static constexpr std::size_t kPromising = 16;  ///< past points that are always candidates
   static constexpr double kAlphaSame = 0.01;     ///< trials of this machine are worth much: forgotten when sure
   static constexpr double kAllowance = 0.2;      ///< so that a past that holds is not worn down by small misfits

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "search/model/student.hpp"
+#include "space/normal_distribution.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -72,9 +72,7 @@ double Prediction::log_observed_sd() const {
 
 double expected_improvement(double mean, double sd, double best) {
   const double u = (best - mean) / sd;
-  const double density = std::exp(-0.5 * u * u) / std::sqrt(2 * std::numbers::pi);
-  const double below = 0.5 * std::erfc(-u / std::numbers::sqrt2);
-  return sd * (u * below + density);
+  return sd * (u * space::normal_below(u) + space::normal_density(u));
 }
 
 double bold_improvement(double mean, double sd, double best) {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "search/model/student.hpp"
+#include "space/normal_distribution.hpp"
 
 namespace nocturne::search::transfer {
 namespace {
@@ -21,10 +22,6 @@ struct Abscissa {
 };
 constexpr std::array<Abscissa, 3> kHermite = {
     {{-std::numbers::sqrt3, 1.0 / 6}, {0, 2.0 / 3}, {std::numbers::sqrt3, 1.0 / 6}}};
-
-double normal_below(double z) {
-  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
-}
 
 }  // namespace
 
@@ -42,7 +39,7 @@ double GainDistribution::below(double gain) const {
     const double wider = stretch_->of_spread ? factor : 1, stronger = stretch_->of_spread ? 1 : factor;
     const double at = -bend.to_model(reference - gain / stronger);
     for (const Component& each : components_)
-      sum += each.probability * normal_below((at - each.mean) / (wider * each.sd));
+      sum += each.probability * space::normal_below((at - each.mean) / (wider * each.sd));
   }
   return sum / static_cast<double>(stretch_->factors.size());
 }

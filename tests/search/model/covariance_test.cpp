@@ -48,6 +48,10 @@ TEST_CASE("what is computed with AVX leaves no upper halves of registers in use"
   double sum = 0;
   term_sums(point, kLength, first.data(), second.data(), &sum);
   CHECK_FALSE(upper_halves_in_use());
+  std::array<float, kBlock> mean{}, explained{};
+  const std::array<float, 4 * kBlock> covariances{};
+  explain_block(row.data(), 4, 0, 4, first.data(), covariances.data(), mean.data(), explained.data());
+  CHECK_FALSE(upper_halves_in_use());
 #endif
 }
 
