@@ -360,9 +360,10 @@ check_data() { (cd examples/data/mnist && sha256sum --check --quiet SHA256SUMS);
 
 configure_preset() { cmake --preset "$1"; }
 
-build_preset() {
-  local made
-  cmake --build --preset "$1" -j "$(jobs_that_fit)" | tee "$log.build"
+build_preset() {  # build_preset PRESET [TARGET...]
+  local made preset=$1
+  shift
+  cmake --build --preset "$preset" -j "$(jobs_that_fit)" ${1:+--target "$@"} | tee "$log.build"
   made=$(grep -c '^\[[0-9]*/[0-9]*\] ' "$log.build" || true)
   rm -f "$log.build"
   if ((made)); then note "$made commands"; else note "up to date"; fi

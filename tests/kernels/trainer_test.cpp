@@ -103,7 +103,7 @@ TEST_CASE("the same seed gives the same losses, another seed others", "[onednn]"
   CHECK(first != losses(options_of(16, 2), 6));
 }
 
-TEST_CASE("a rule for the learning rate that leaves it alone changes no bit, another one does", "[onednn]") {
+TEST_CASE("a rule for the learning rate that leaves it alone changes no bit, another one does", "[onednn][thorough]") {
   using Scaling = worker::LearningRateRule::Scaling;
   const auto with = [](std::int64_t batch, worker::LearningRateRule rule) {
     TrainerOptions options = options_of(batch);
@@ -143,7 +143,7 @@ TEST_CASE("layouts compute the same first loss", "[onednn]") {
   CHECK(blocked.evaluate().loss == Catch::Approx(last.evaluate().loss).epsilon(1e-4));
 }
 
-TEST_CASE("an easy data set is learnt, f32 and bf16", "[onednn]") {
+TEST_CASE("an easy data set is learnt, f32 and bf16", "[onednn][thorough]") {
   for (const Precision precision : {Precision::F32, Precision::Bf16}) {
     if (precision == Precision::Bf16 && bf16_support() == "none") continue;
     TrainerOptions options = options_of(20);
@@ -200,7 +200,7 @@ TEST_CASE("a training that runs away is told from one that fails", "[onednn]") {
   CHECK_THROWS_AS(run(), worker::Diverged);
 }
 
-TEST_CASE("a residual network overfits one batch, f32 and bf16", "[onednn]") {
+TEST_CASE("a residual network overfits one batch, f32 and bf16", "[onednn][thorough]") {
   for (const Precision precision : {Precision::F32, Precision::Bf16}) {
     if (precision == Precision::Bf16 && bf16_support() == "none") continue;
     TrainerOptions options = options_of(8);

@@ -79,7 +79,7 @@ TEST_CASE("an environment is installed once, runs after its move, and is found a
 }
 
 TEST_CASE("what was installed stays until it is updated, and the one before until the next update",
-          "[environment][store]") {
+          "[environment][store][thorough]") {
   Wheelhouse house;
   house.add("tiny", "1.0");
   const EnvironmentRecipe recipe = Wheelhouse::recipe({"tiny"});
@@ -133,7 +133,8 @@ TEST_CASE("neither the caller's Python nor its pip settings leak in", "[environm
   CHECK_FALSE(fs::exists(house.path() / "elsewhere"));
 }
 
-TEST_CASE("what a virtual environment of the user's has already is used, not installed", "[environment][store]") {
+TEST_CASE("what a virtual environment of the user's has already is used, not installed",
+          "[environment][store][thorough]") {
   Wheelhouse house;  // without a wheel of tiny: nothing else could serve
   const fs::path own = house.path() / "own";
   const auto made =

@@ -145,7 +145,7 @@ TEST_CASE("a stop ends an installation", "[environment][error]") {
   CHECK(entries_of(house.root() / ".making") == 0);
 }
 
-TEST_CASE("each thing that goes wrong in an installation is a sentence", "[environment][error]") {
+TEST_CASE("each thing that goes wrong in an installation is a sentence", "[environment][error][thorough]") {
   Wheelhouse house;
   EnvironmentRecipe recipe = Wheelhouse::recipe({"tiny"});
   SECTION("a package that vanished") {

@@ -53,7 +53,7 @@ TEST_CASE("locks are compared by versions, the Python's own tools aside", "[envi
 }
 
 TEST_CASE("a lock has the SHA-256 of each package, and another file of that name and version is refused",
-          "[environment][lock]") {
+          "[environment][lock][thorough]") {
   Wheelhouse house;
   house.add("tiny", "1.0", "import part", "part>=2");
   house.add("part", "2.5");

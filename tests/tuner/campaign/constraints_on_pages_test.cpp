@@ -307,7 +307,8 @@ void check_pages(const tuner::CampaignSpec& spec, Seen& seen) {
 
 }  // namespace
 
-TEST_CASE("no page of a shipped campaign names what a constraint forbids where it was tuned", "[campaign][pages]") {
+TEST_CASE("no page of a shipped campaign names what a constraint forbids where it was tuned",
+          "[campaign][pages][thorough]") {
   const FakePythons pythons;
   const tuner::Frameworks frameworks({.source_root = NOCTURNE_SOURCE_DIR,
                                       .environments = pythons.environments(),

@@ -111,7 +111,8 @@ TEST_CASE("changes are counted over parameters that are active on one side alone
   CHECK(tuner::changes_between(a, a).empty());
 }
 
-TEST_CASE("of a thousand campaigns of equal configurations at most one in twenty finds a winner", "[finalists]") {
+TEST_CASE("of a thousand campaigns of equal configurations at most one in twenty finds a winner",
+          "[finalists][thorough]") {
   for (const bool recorded : {false, true}) {
     int faster = 0, slower = 0;
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
@@ -124,7 +125,7 @@ TEST_CASE("of a thousand campaigns of equal configurations at most one in twenty
   }
 }
 
-TEST_CASE("the gain that is reported is the true one on average, and large ones are found", "[finalists]") {
+TEST_CASE("the gain that is reported is the true one on average, and large ones are found", "[finalists][thorough]") {
   for (const double truth : {0.02, 0.05, 0.10}) {
     double sum = 0;
     int faster = 0, reports = 0, covered = 0;

@@ -92,7 +92,8 @@ TEST_CASE("env list says what there is of environments, commands and images, and
   CHECK_FALSE(fs::exists(place.cli.data() / "environments"));  // looking makes nothing
 }
 
-TEST_CASE("env update resolves anew and keeps the old one until then; clean drops what nothing uses", "[cli][env]") {
+TEST_CASE("env update resolves anew and keeps the old one until then, and clean drops what nothing uses",
+          "[cli][env][thorough]") {
   EnvFixture place;
   place.house.add("tiny", "1.0");
   REQUIRE(place.cli.nocturne({"env", "install", "tiny-1.0"}) == ExitCode::Ok);

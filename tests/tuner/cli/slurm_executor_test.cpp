@@ -249,7 +249,7 @@ TEST_CASE("each node of a job measures the default, then one order at a time", "
   CHECK_FALSE(nodes.has("data/cluster/job-7"));
 }
 
-TEST_CASE("srun that gives no whole answer has lost the order, whatever it ends with", "[slurm]") {
+TEST_CASE("srun that gives no whole answer has lost the order, whatever it ends with", "[slurm][thorough]") {
   for (const std::string what : {"silent", "half", "lost", "refused", "killed"}) {
     CAPTURE(what);
     Nodes nodes;
@@ -267,7 +267,7 @@ TEST_CASE("srun that gives no whole answer has lost the order, whatever it ends 
   }
 }
 
-TEST_CASE("a node whose description is lost is asked again", "[slurm]") {
+TEST_CASE("a node whose description is lost is asked again", "[slurm][thorough]") {
   for (const std::string what : {"silent", "half", "hangs", "never_runs", "sees_nothing"}) {
     CAPTURE(what);
     Nodes nodes;
@@ -301,7 +301,7 @@ TEST_CASE("an order that hangs is ended at its deadline, and its step cancelled 
   CHECK_THAT(nodes.notes.text(), ContainsSubstring("it took longer than an order may"));
 }
 
-TEST_CASE("an order that gives no sign of life is ended long before its deadline", "[slurm]") {
+TEST_CASE("an order that gives no sign of life is ended long before its deadline", "[slurm][thorough]") {
   Nodes nodes;
   nodes.reopen({"n1"});
   nodes.does_once("n1", "hangs");
@@ -324,7 +324,7 @@ TEST_CASE("what a killed srun had started is cancelled", "[slurm]") {
   CHECK(nodes.file("cancelled") == "7.4\n");
 }
 
-TEST_CASE("what Slurm could not begin is no loss, however often, and is given again", "[slurm]") {
+TEST_CASE("what Slurm could not begin is no loss, however often, and is given again", "[slurm][thorough]") {
   Nodes nodes;
   nodes.reopen({"n1"});
   nodes.does("n1", "never_runs");
@@ -337,7 +337,7 @@ TEST_CASE("what Slurm could not begin is no loss, however often, and is given ag
   CHECK(nodes.notes.notes.size() == 1);
 }
 
-TEST_CASE("where Slurm can begin nothing for long the session ends", "[slurm]") {
+TEST_CASE("where Slurm can begin nothing for long the session ends", "[slurm][thorough]") {
   Nodes nodes;
   nodes.reopen({"n1"});
   nodes.does("n1", "never_runs");
@@ -411,7 +411,7 @@ TEST_CASE("where no node is left the session ends", "[slurm]") {
   CHECK_THAT(nodes.notes.text(), ContainsSubstring("no node is left"));
 }
 
-TEST_CASE("a failure now and then does not leave a node out", "[slurm]") {
+TEST_CASE("a failure now and then does not leave a node out", "[slurm][thorough]") {
   Nodes nodes;
   nodes.reopen({"n1"});
   for (int number = 0; number < 4; ++number) {

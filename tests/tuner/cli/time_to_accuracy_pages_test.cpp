@@ -47,7 +47,8 @@ struct Program {
 
 }  // namespace
 
-TEST_CASE("the pages say epochs and time to the target with intervals, and refuse a number of epochs", "[cli]") {
+TEST_CASE("the pages say epochs and time to the target with intervals, and refuse a number of epochs",
+          "[cli][thorough]") {
   const Program program;
   const auto tuned = program.run(fmt::format("tune '{}'", (program.folder.path() / "campaign.json").string()));
   INFO(tuned.output);

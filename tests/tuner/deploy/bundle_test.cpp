@@ -88,7 +88,7 @@ std::string failure_of(const std::expected<deploy::Bundle, deploy::MakingFailure
 
 }  // namespace
 
-TEST_CASE("a bundle brings an environment and its profile to a node without a network", "[bundle]") {
+TEST_CASE("a bundle brings an environment and its profile to a node without a network", "[bundle][thorough]") {
   test::Wheelhouse house;
   house.add("tiny", "1.0", "import part", "part");
   house.add("part", "2.0");

@@ -85,7 +85,7 @@ std::string table() {
 
 }  // namespace
 
-TEST_CASE("each of the 31 rows of the catalogue is the answer to a request", "[request]") {
+TEST_CASE("each of the 31 rows of the catalogue is the answer to a request", "[request][thorough]") {
   test::CliFixture cli;
   const auto file = cli.folder() / "job.json";
   std::size_t reached = 0;
