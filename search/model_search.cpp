@@ -270,7 +270,8 @@ void ModelSearch::State::fit() {
 std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Random& random) {
   pool.renew(lattice, random);
   const bool begins = told.size() + pending.size() < kStart;
-  if (!begins || (prior.holds() && suggested >= history::Prior::kSameStart)) return choose_by_model(random);
+  const bool knows = prior.speaks() && suggested >= history::Prior::kStart && times.size() > 0;
+  if (!begins || knows) return choose_by_model(random);
   auto suggestion = prior.suggest(suggested++, pool.points(), taken);
   if (suggestion && is_possible(suggestion->point))
     return Choice{.point = std::move(suggestion->point), .reason = std::move(suggestion->reason)};

@@ -15,8 +15,8 @@
 /// and the limit are known (memory_guard.hpp). What is nearly sure not to fit is never proposed; what a rule of failure
 /// forbids (model/failure_rules.hpp) only when nothing else is left.
 ///
-/// With history (history/prior.hpp) it begins where earlier campaigns were best, and the model knows their trials of
-/// this machine and workload, as long as what is measured agrees with them.
+/// With history (history/prior.hpp) it begins where earlier campaigns were best, in half as many points, and the model
+/// knows their trials of this machine and workload, as long as what is measured agrees with them.
 
 #include <cstdint>
 #include <functional>

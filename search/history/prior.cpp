@@ -236,8 +236,8 @@ std::vector<PastTrial> Prior::believed() const {
 // Prior: where a search begins that knows something already.
 
 std::optional<Suggestion> Prior::suggest(std::size_t number, const space::PointList& pool, const PointSet& taken) {
-  if (number % 2 == 1) return std::nullopt;  // every other one is spread: what the past says is to be tested, too
   if (holds_) {
+    if (number % 2 == 1) return std::nullopt;  // every other one is spread: what the past says is to be tested, too
     for (std::size_t i = 0; i < promising_.size(); ++i) {
       if (taken.contains(space::hash_of(promising_[i]))) continue;
       return Suggestion{
@@ -246,7 +246,7 @@ std::optional<Suggestion> Prior::suggest(std::size_t number, const space::PointL
     }
   }
   if (!ranks() || (number > 0 && !suggestions_lead())) return std::nullopt;
-  return suggest_ranked(*rankings_[number / 2 % rankings_.size()], pool, taken);
+  return suggest_ranked(pool, taken);
 }
 
 /// Whether the best of what other campaigns suggested is the best so far: one that misleads is not followed further.
@@ -264,13 +264,19 @@ bool Prior::suggestions_lead() const {
   return !measured || (std::isfinite(suggested) && suggested <= best);
 }
 
-std::optional<Suggestion> Prior::suggest_ranked(Ranking& ranking, const space::PointList& pool, const PointSet& taken) {
+double Prior::mean_rank(space::Point point) {
+  double sum = 0;
+  for (const auto& ranking : rankings_) sum += ranking->mean(point);
+  return sum / static_cast<double>(rankings_.size());
+}
+
+std::optional<Suggestion> Prior::suggest_ranked(const space::PointList& pool, const PointSet& taken) {
   Candidates candidates(lattice_, taken);
   candidates.add(pool);
   std::vector<double> means;
   std::vector<bool> climbed;
   const auto rate = [&] {
-    while (means.size() < candidates.points().size()) means.push_back(ranking.mean(candidates.points()[means.size()]));
+    while (means.size() < candidates.points().size()) means.push_back(mean_rank(candidates.points()[means.size()]));
     climbed.resize(means.size());
   };
   const auto by_rank = [&](std::size_t i) { return std::pair(means[i], i); };
@@ -300,7 +306,10 @@ std::optional<Suggestion> Prior::suggest_ranked(Ranking& ranking, const space::P
   if (!chosen) return std::nullopt;
   const auto point = candidates.points()[*chosen];
   suggested_.emplace_back(point.begin(), point.end());
-  return Suggestion{.point = suggested_.back(), .reason = fmt::format("among the best as {} ranks", ranking.name())};
+  std::string names;
+  for (const auto& ranking : rankings_)
+    names += (names.empty() ? "" : ranking == rankings_.back() ? " and " : ", ") + ranking->name();
+  return Suggestion{.point = suggested_.back(), .reason = fmt::format("among the best as {} {}", names, rankings_.size() == 1 ? "ranks" : "rank")};
 }
 
 }  // namespace nocturne::search::history

@@ -39,7 +39,7 @@ class Prior {
  public:
   static constexpr std::size_t kMostSame = 128;  ///< trials of this machine and workload that are told
   static constexpr std::size_t kMostRanks = 4;   ///< campaigns that rank, the first ones
-  static constexpr std::size_t kSameStart = 3;   ///< proposals before the model takes over
+  static constexpr std::size_t kStart = 3;       ///< proposals before the model takes over, as long as the past speaks
   /// Trials of this campaign before it predicts by itself: those of a start, whose last ones are corners, which
   /// ordinary points predict badly with an order and without.
   static constexpr std::size_t kAlone = 6;
@@ -108,8 +108,9 @@ class Prior {
   void give_up(std::string sentence);
   void give_up_ranks(model::LinearModel& times);
   [[nodiscard]] bool suggestions_lead() const;
-  [[nodiscard]] std::optional<Suggestion> suggest_ranked(Ranking& ranking, const space::PointList& pool,
-                                                         const PointSet& taken);
+  /// The mean of all orders: what is fast on every one of several machines is more likely to be so on the next.
+  [[nodiscard]] double mean_rank(space::Point point);
+  [[nodiscard]] std::optional<Suggestion> suggest_ranked(const space::PointList& pool, const PointSet& taken);
 
   space::Lattice& lattice_;
   std::function<void(const std::string&)> note_;

@@ -166,6 +166,41 @@ TEST_CASE("an order from elsewhere helps to begin, a reversed one does not misle
   CHECK(misled < 1.1 * later);
 }
 
+TEST_CASE("where several orders speak, what all of them find fast comes first, and after three points the model",
+          "[history]") {
+  const auto space = bowl();
+  const Objective objective = [](const Configuration& each) { return depth(each, 6); };
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Options options{.seed = seed};
+    for (const double valley : {1.0, 7.0, 7.0}) {  // the first one is alone with its opinion
+      const Objective there = [valley](const Configuration& each) { return depth(each, valley); };
+      options.history.push_back(campaign(space, there, 40, seed + 100 + options.history.size(), false));
+      options.history.back().name = fmt::format("machine {}", options.history.size());
+    }
+    ModelSearch search(space, options);
+    search.tell(std::vector{told(space.default_configuration(), objective(space.default_configuration()))});
+    for (int i = 0; i < 4; ++i) {
+      const auto proposal = search.ask(1).at(0);
+      CAPTURE(seed, i, proposal.reason);
+      if (i < 3) CHECK(proposal.reason == "among the best as machine 1, machine 2 and machine 3 rank");
+      if (i == 3) CHECK_THAT(proposal.reason, ContainsSubstring("expected improvement"));
+      double sum = 0;
+      for (int k = 0; k < 5; ++k) sum += number(proposal.configuration, fmt::format("p{}", k));
+      if (i == 0) CHECK(sum / 5 > 4);
+      search.tell(std::vector{told(proposal.configuration, objective(proposal.configuration))});
+    }
+  }
+}
+
+TEST_CASE("what is begun at once, before anything was measured, is what an order says, too", "[history]") {
+  const auto space = bowl();
+  const Objective objective = [](const Configuration& each) { return depth(each); };
+  ModelSearch search(space, {.seed = 1, .history = {campaign(space, objective, 40, 101, false)}});
+  const auto proposals = search.ask(ModelSearch::kStart);
+  REQUIRE(proposals.size() == ModelSearch::kStart);
+  for (const auto& each : proposals) CHECK(each.reason == "among the best as evening ranks");
+}
+
 TEST_CASE("where an order is dropped, trials of an earlier campaign stay those of an earlier one", "[history]") {
   const auto space = bowl();
   const Objective objective = [](const Configuration& each) { return depth(each); };
