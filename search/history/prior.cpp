@@ -309,7 +309,8 @@ std::optional<Suggestion> Prior::suggest_ranked(const space::PointList& pool, co
   std::string names;
   for (const auto& ranking : rankings_)
     names += (names.empty() ? "" : ranking == rankings_.back() ? " and " : ", ") + ranking->name();
-  return Suggestion{.point = suggested_.back(), .reason = fmt::format("among the best as {} {}", names, rankings_.size() == 1 ? "ranks" : "rank")};
+  return Suggestion{.point = suggested_.back(),
+                    .reason = fmt::format("among the best as {} {}", names, rankings_.size() == 1 ? "ranks" : "rank")};
 }
 
 }  // namespace nocturne::search::history
