@@ -262,11 +262,16 @@ void survey(const std::vector<std::string>& families, const Wishes& wishes) {
 }  // namespace nocturne::test
 
 int main(int argc, char** argv) {
+  constexpr const char* kUsage = "usage: nocturne-transfer-survey [--tuned | --search] [--first N] SPACE,SPACE,… …\n";
   std::vector<std::string> families;
   nocturne::test::Wishes wishes;
   try {
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];
+      if (word == "--help" || word == "-h") {
+        std::cout << kUsage << "What other machines let expect of one that is left out: examples/README.md\n";
+        return 0;
+      }
       if (word == "--tuned")
         wishes.tuned = true;
       else if (word == "--search")
@@ -277,7 +282,7 @@ int main(int argc, char** argv) {
         families.push_back(word);
     }
     if (families.empty()) {
-      std::cerr << "nocturne-transfer-survey [--tuned | --search] [--first N] SPACE,SPACE,… …\n";
+      std::cerr << kUsage;
       return 2;
     }
     (wishes.search ? nocturne::test::survey_searches : nocturne::test::survey)(families, wishes);
