@@ -18,6 +18,7 @@
 #include "search/model/level_kernel.hpp"
 #include "search/model/physics.hpp"
 #include "search/model/prediction.hpp"
+#include "space/normal_distribution.hpp"
 #include "space/random.hpp"
 
 namespace nocturne::search {
@@ -71,7 +72,7 @@ struct ModelSearch::State {
     std::optional<Expectation> expected{};
   };
   std::optional<Choice> choose(space::Random& random);
-  std::optional<Choice> choose_spread(space::Random& random);
+  std::optional<Choice> choose_spread();
   /// Once, where no history speaks: what could be fastest by the machine's bound alone.
   std::optional<Choice> choose_least_bound();
   /// Whether it may fit into memory, and no rule of failure forbids it.
@@ -276,7 +277,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose(space::Rand
   if (suggestion && is_possible(suggestion->point))
     return Choice{.point = std::move(suggestion->point), .reason = std::move(suggestion->reason)};
   if (auto least = choose_least_bound()) return least;
-  return choose_spread(random);
+  return choose_spread();
 }
 
 /// The points with the environment, the build and the compiler of the first trial; those that are then forbidden are
@@ -336,7 +337,7 @@ std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_least_bound
   return Choice{.point = {point.begin(), point.end()}, .reason = "the least that the machine's peaks allow"};
 }
 
-std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread(space::Random&) {
+std::optional<ModelSearch::State::Choice> ModelSearch::State::choose_spread() {
   const Candidates candidates = start_candidates();
   if (candidates.points().empty()) return std::nullopt;
   const auto chosen = told_or_pending();
@@ -512,7 +513,7 @@ std::optional<Expectation> ModelSearch::State::expected(space::Point point) {
 std::string ModelSearch::State::explain(std::size_t candidate) {
   if (times.size() == 0) return "the likeliest to work";
   const double gain =
-      model::expected_improvement(static_cast<double>(means[candidate]), static_cast<double>(sds[candidate]), best);
+      space::expected_improvement(static_cast<double>(means[candidate]), static_cast<double>(sds[candidate]), best);
   auto reason = fmt::format("expected improvement {:.2g} %", -100 * std::expm1(-gain * times.target().scale));
   if (works[candidate] < 0.95F)
     reason += fmt::format(", {:.0f} % likely to fail", 100 * (1 - static_cast<double>(works[candidate])));

@@ -102,13 +102,6 @@ std::vector<EpochsToTarget> expected_epochs(std::span<const LearningEntrant> ent
   return result;
 }
 
-/// E[max(0, best − X)] of X ~ N(mean, sd²).
-double expected_improvement(double best, double mean, double sd) {
-  if (sd <= 0) return std::max(0.0, best - mean);
-  const double z = (best - mean) / sd;
-  return sd * (z * space::normal_below(z) + space::normal_density(z));
-}
-
 /// What it may take at most to be as fast as the leader: twice the error above its time, and a quarter more.
 std::int64_t epochs_worth(const LearningStanding& of, const LearningStanding& leader, const CurvePolicy& policy) {
   const double seconds = 1.25 * std::exp(leader.log_seconds + 2 * leader.log_error);
@@ -154,7 +147,7 @@ std::optional<NextCurve> next_curve(std::span<const LearningEntrant> entrants, c
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     if (i == leader || entrants[i].failed) continue;
     const double sd = std::hypot(all[i].log_error, all[leader].log_error);
-    const double improvement = expected_improvement(all[leader].log_seconds, all[i].log_seconds, sd);
+    const double improvement = space::expected_improvement(all[i].log_seconds, sd, all[leader].log_seconds);
     if (improvement <= most || (!may_have_more(i) && !may_have_more(leader))) continue;
     most = improvement;
     challenger = i;

@@ -9,6 +9,7 @@
 #include <boost/math/distributions/students_t.hpp>
 
 #include "search/model/linear_model.hpp"
+#include "space/word_list.hpp"
 
 namespace nocturne::search::history {
 namespace {
@@ -306,11 +307,11 @@ std::optional<Suggestion> Prior::suggest_ranked(const space::PointList& pool, co
   if (!chosen) return std::nullopt;
   const auto point = candidates.points()[*chosen];
   suggested_.emplace_back(point.begin(), point.end());
-  std::string names;
-  for (const auto& ranking : rankings_)
-    names += (names.empty() ? "" : ranking == rankings_.back() ? " and " : ", ") + ranking->name();
-  return Suggestion{.point = suggested_.back(),
-                    .reason = fmt::format("among the best as {} {}", names, rankings_.size() == 1 ? "ranks" : "rank")};
+  std::vector<std::string> names;
+  for (const auto& ranking : rankings_) names.push_back(ranking->name());
+  return Suggestion{
+      .point = suggested_.back(),
+      .reason = fmt::format("among the best as {} {}", space::word_list(names), names.size() == 1 ? "ranks" : "rank")};
 }
 
 }  // namespace nocturne::search::history

@@ -70,14 +70,9 @@ double Prediction::log_observed_sd() const {
   return slope(target, mean, observed_sd);
 }
 
-double expected_improvement(double mean, double sd, double best) {
-  const double u = (best - mean) / sd;
-  return sd * (u * space::normal_below(u) + space::normal_density(u));
-}
-
 double bold_improvement(double mean, double sd, double best) {
   constexpr double kBoldness = 1.5;
-  return expected_improvement(mean, kBoldness * sd, best);
+  return space::expected_improvement(mean, kBoldness * sd, best);
 }
 
 std::string ratio_text(double log_ratio) {

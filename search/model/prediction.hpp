@@ -55,13 +55,8 @@ struct Prediction {
 
 // What a candidate is worth.
 
-/// E[max(0, best - y)] for y normal: sd (u Phi(u) + phi(u)), u = (best - mean) / sd (Jones, Schonlau, Welch, "Efficient
-/// global optimization of expensive black-box functions", J. Global Optimization 13, 1998, equation 15).
-/// REQUIRES: sd > 0.
-[[nodiscard]] double expected_improvement(double mean, double sd, double best);
-
-/// Where to measure next is chosen by this: the expected improvement with a standard deviation half as large again. The
-/// likeliest scales are taken for true, so the model is surer than it should be.
+/// Where to measure next is chosen by this: the expected improvement (space/normal_distribution.hpp) with a standard
+/// deviation half as large again. The likeliest scales are taken for true, so the model is surer than it should be.
 [[nodiscard]] double bold_improvement(double mean, double sd, double best);
 
 // Effects as the user asks for them: one value of a parameter against another, in words.

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "space/word_list.hpp"
 
 namespace nocturne::search::model {
 namespace {
@@ -87,12 +91,9 @@ std::optional<double> Pruning::most_hopeful(space::Lattice& lattice, const space
 }
 
 std::string epochs_text(std::span<const double> horizons) {
-  std::string text;
-  for (std::size_t i = 0; i < horizons.size(); ++i) {
-    if (i > 0) text += i + 1 == horizons.size() ? " and " : ", ";
-    text += fmt::format("{:g}", horizons[i]);
-  }
-  return text + (horizons.size() == 1 && horizons[0] == 1 ? " epoch" : " epochs");
+  std::vector<std::string> words;
+  for (const double each : horizons) words.push_back(fmt::format("{:g}", each));
+  return space::word_list(words) + (horizons.size() == 1 && horizons[0] == 1 ? " epoch" : " epochs");
 }
 
 std::string to_text(const PrunedLevel& level, const space::Lattice& lattice, std::span<const double> horizons) {

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <vector>
 
+#include "space/normal_distribution.hpp"
+
 namespace nocturne::search::model {
 
 using Catch::Approx;
+using space::expected_improvement;
 
 TEST_CASE("a target's inverse undoes it, on both sides of the knee", "[model]") {
   const std::vector<double> values = {1, 1.1, 1.3, 2, 2.5, 3, 4};

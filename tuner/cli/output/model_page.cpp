@@ -11,6 +11,7 @@
 #include "search/model/changes.hpp"
 #include "search/model/prediction.hpp"
 #include "space/moments.hpp"
+#include "space/word_list.hpp"
 #include "tuner/campaign/kept/expectations_members.hpp"
 #include "tuner/cli/output/expectation_lines.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -127,11 +128,9 @@ void add_effects(tuner::LearnedCampaign& learned, const AskedPairs& asked, Model
   std::ranges::stable_sort(page.effects, std::greater{}, &ModelPage::Effect::share);
   add_interactions(learned, pairs, total, options, asked, page);
   for (const auto& alias : learned.times().aliased()) {
-    std::string names;
-    for (std::size_t i = 0; i < alias.parameters.size(); ++i) {
-      names += i == 0 ? "" : i + 1 == alias.parameters.size() ? " and " : ", ";
-      names += lattice.parameter(alias.parameters[i]).name;
-    }
+    std::vector<std::string> parameters;
+    for (const std::size_t each : alias.parameters) parameters.push_back(lattice.parameter(each).name);
+    const std::string names = space::word_list(parameters);
     page.aliased.push_back(alias.parameters.size() == 1
                                ? names + " never changed: its effect is not known"
                                : names + " always changed together: their effects cannot be separated");
