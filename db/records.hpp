@@ -117,6 +117,9 @@ struct TrialResult {
   std::optional<space::Estimate> estimate{};  ///< present exactly if outcome is Ok
   std::optional<space::Parts> parts{};        ///< likewise
 };
+[[nodiscard]] inline TrialResult result_of(const space::Trial& trial) {
+  return {.outcome = trial.outcome, .reason = trial.reason, .estimate = trial.estimate, .parts = trial.parts};
+}
 
 /// A trial as stored, without its runs. `trial.outcome` is Killed and says nothing while the state is reserved.
 struct StoredTrial {

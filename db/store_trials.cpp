@@ -81,10 +81,7 @@ TrialId Store::reuse_trial(CampaignId campaign, const TrialReservation& reservat
                                                        equal.trial.number, equal.campaign_name));
     }
     const auto id = write_reservation(database, connection_->token(), campaign, reservation);
-    const TrialResult result{.outcome = equal.trial.outcome,
-                             .reason = equal.trial.reason,
-                             .estimate = equal.trial.estimate,
-                             .parts = equal.trial.parts};
+    const TrialResult result = result_of(equal.trial);
     write_result(database, id, result);
     // Always the trial that has the runs: chains would have to be followed by every reader.
     execute(database, "UPDATE trials SET reused_from = ?2 WHERE id = ?1", id, equal.reused_from.value_or(source));

@@ -47,21 +47,6 @@ double epoch_overhead(const space::Run& run, const space::Parts& parts) {
   return std::max(0.0, median(overheads));
 }
 
-space::Parts mean_of(std::span<const RunSummary> runs) {
-  space::Parts mean;
-  const double count = static_cast<double>(runs.size());
-  for (const RunSummary& run : runs) {
-    mean.import += run.parts.import / count;
-    mean.data += run.parts.data / count;
-    mean.compile += run.parts.compile / count;
-    mean.first_step_excess += run.parts.first_step_excess / count;
-    mean.epoch_overhead += run.parts.epoch_overhead / count;
-    mean.steady_step += run.parts.steady_step / count;
-  }
-  mean.steps_per_epoch = runs.front().parts.steps_per_epoch;  // all runs of a trial have the same
-  return mean;
-}
-
 }  // namespace
 
 std::expected<Schedule, std::string> schedule_of(const space::Workload& workload,
@@ -142,9 +127,24 @@ std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> r
       problem = std::move(summary.error());
   }
   if (trial.runs.empty()) return std::unexpected(std::move(problem));
-  trial.parts = mean_of(trial.runs);
+  trial.parts = mean_parts(trial.runs);
   trial.estimate = estimate_at(trial.runs, objective.primary);
   return trial;
+}
+
+space::Parts mean_parts(std::span<const RunSummary> runs) {
+  space::Parts mean;
+  const double count = static_cast<double>(runs.size());
+  for (const RunSummary& run : runs) {
+    mean.import += run.parts.import / count;
+    mean.data += run.parts.data / count;
+    mean.compile += run.parts.compile / count;
+    mean.first_step_excess += run.parts.first_step_excess / count;
+    mean.epoch_overhead += run.parts.epoch_overhead / count;
+    mean.steady_step += run.parts.steady_step / count;
+  }
+  mean.steps_per_epoch = runs.front().parts.steps_per_epoch;  // all runs of a trial have the same
+  return mean;
 }
 
 space::Estimate estimate_at(std::span<const RunSummary> runs, double epochs) {
@@ -155,7 +155,7 @@ space::Estimate estimate_at(std::span<const RunSummary> runs, double epochs) {
     const double error = total_time_error(run, epochs);
     within += error * error / (count * count);
   }
-  space::Estimate estimate{.value = space::total_time(mean_of(runs), epochs),
+  space::Estimate estimate{.value = space::total_time(mean_parts(runs), epochs),
                            .standard_error = std::sqrt(within),
                            .runs = static_cast<int>(runs.size())};
   if (runs.size() > 1) {

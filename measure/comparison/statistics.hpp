@@ -81,6 +81,9 @@ struct TrialSummary {
                                                                  const Schedule& schedule,
                                                                  const space::Objective& objective);
 
+/// Each part's mean over the runs, which have as many steps an epoch. REQUIRES: not empty.
+[[nodiscard]] space::Parts mean_parts(std::span<const RunSummary> runs);
+
 /// The same estimate at another horizon. REQUIRES: not empty.
 [[nodiscard]] space::Estimate estimate_at(std::span<const RunSummary> runs, double epochs);
 

@@ -61,6 +61,7 @@ Campaign::Campaign(Session& session, bool fresh, OrderExecutor* executor)
       log_(session),
       state_(session.spec, session.clock),
       paired_(session, executor == nullptr),
+      disturbed_(session, executor == nullptr),
       scheduler_(executor != nullptr ? *executor : local_, session.clock),
       nodes_(session.spec.run.process_sd) {}
 
@@ -248,6 +249,7 @@ TrialAnswer::End Campaign::settle_next() {
   }
   learn_nodes();
   settle(answer, ended.since_submitted);
+  tell_again(disturbed_.learn(answer));
   return answer.end;
 }
 
@@ -342,9 +344,7 @@ void Campaign::recompose() {
     const auto before = trial.parts;
     curves_->compose(trial);
     if (trial.parts != before) {
-      session_.store.update_trial(
-          stored.id,
-          {.outcome = trial.outcome, .reason = trial.reason, .estimate = trial.estimate, .parts = trial.parts});
+      session_.store.update_trial(stored.id, db::result_of(trial));
       strategy_->tell({&trial, 1});
     }
     trials.push_back(std::move(trial));
@@ -389,6 +389,7 @@ bool Campaign::race_best(const std::optional<TimeFrame>& time) {
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
   learn_nodes();  // a node that had no trial measures the default before its first pair
   if (finals.no_verdict()) state_.has_no_verdict();
+  tell_again(judged_again(session_, finals.judged_again()));
   return complete;
 }
 

@@ -16,6 +16,7 @@
 #include "measure/run/sweep.hpp"
 #include "search/strategy.hpp"
 #include "tuner/campaign/curves/learning_curves.hpp"
+#include "tuner/campaign/disturbed_default.hpp"
 #include "tuner/campaign/node_effects.hpp"
 #include "tuner/campaign/paired_trials.hpp"
 #include "tuner/campaign/preflight/preflight.hpp"
@@ -129,6 +130,7 @@ class Campaign {
   SearchState state_;
   std::optional<LearningCurves> curves_;  ///< once open, where the time to an accuracy is minimised
   PairedTrials paired_;
+  DisturbedDefault disturbed_;
   Scheduler scheduler_;
   NodeEffects nodes_;
   std::vector<DefaultOnNode> defaults_;      ///< measured while the default's own trial was not told

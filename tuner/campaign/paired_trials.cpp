@@ -131,10 +131,7 @@ JudgedAgain PairedTrials::judge_again() {
       trial.estimate->standard_error =
           trial.estimate->value * session_.spec.run.pair_sd / std::sqrt(static_cast<double>(steps.size()));
     }
-    results.emplace_back(
-        each.id,
-        db::TrialResult{
-            .outcome = trial.outcome, .reason = trial.reason, .estimate = trial.estimate, .parts = trial.parts});
+    results.emplace_back(each.id, db::result_of(trial));
     judged.changed.push_back(trial);
   }
   session_.store.update_trials(results);

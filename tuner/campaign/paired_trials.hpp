@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/campaign/judged_again.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/executor/order.hpp"
 #include "tuner/executor/paired_run.hpp"
@@ -26,12 +27,6 @@ namespace nocturne::tuner {
 /// Why trials of this campaign cannot take turns with the default, in a clause; empty: they can, as far as is known
 /// before one was measured. `is_local`: this process carries them out, one at a time.
 [[nodiscard]] std::string no_turns_because(const CampaignSpec& spec, bool is_local);
-
-/// Finished trials as they are judged from now on.
-struct JudgedAgain {
-  std::vector<space::Trial> changed{};  ///< by number; empty: all are judged as they were
-  std::vector<space::Trial> all{};      ///< likewise
-};
 
 class PairedTrials {
  public:

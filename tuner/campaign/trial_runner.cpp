@@ -141,10 +141,7 @@ void write_answer(const Session& session, const TrialAnswer& answer, std::chrono
     reservation.reserved_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
   }
   const auto trial = answer.reserved ? *answer.reserved : session.store.reserve_trial(session.campaign, reservation);
-  db::TrialResult result{.outcome = answer.trial.outcome,
-                         .reason = answer.trial.reason,
-                         .estimate = answer.trial.estimate,
-                         .parts = answer.trial.parts};
+  db::TrialResult result = db::result_of(answer.trial);
   // The compiler's own words: the only thing that helps, so they are kept with the outcome.
   if (!answer.log_tail.empty()) result.reason += "\n" + answer.log_tail;
   session.store.finish_trial(trial, result, answer.runs);

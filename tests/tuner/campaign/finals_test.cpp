@@ -111,6 +111,30 @@ TEST_CASE("a winner that is slower than the default when measured again is none:
   }));
 }
 
+TEST_CASE("a default whose trial was disturbed is judged by its pairs, and what is chosen with it", "[finals]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  // Six threads are half as fast as the default, which a neighbour made ten times as slow in its one trial.
+  const auto steps = [](const space::Configuration& each) { return threads_of(each) == 1 ? 0.05 : 0.1; };
+  campaign_fixture.executor.step_seconds = steps;
+  campaign_fixture.executor.process_sd = [](const space::Configuration& each) {
+    return threads_of(each) == 1 ? 10.0 : 1.0;
+  };
+  REQUIRE(campaign_fixture.sit(spec_with_verify(R"({"pairs": 6, "selection_pairs": 9, "simplify": false})")).ending ==
+          tuner::Ending::Complete);
+  CHECK(comparisons_in(folder, "verify").size() == 1);  // the default is the fastest of those that are left
+  CHECK(std::ranges::count_if(campaign_fixture.watcher.notes, [](const std::string& note) {
+          return note.contains("trial 0 took 10.00 times what it takes in 6 pairs: it was disturbed");
+        }) == 1);
+  const tuner::Answer answer = campaign_fixture.answer();
+  REQUIRE(answer.verdict);
+  CHECK(answer.verdict->verdict == "slower");
+  CHECK(campaign_fixture.reading().best(answer.campaign.id)->trial.number == 0);
+  CHECK(answer.baseline->trial.parts->steady_step == Catch::Approx(0.05));
+  CHECK(answer.baseline->trial.estimate->value ==
+        Catch::Approx(space::total_time(*answer.baseline->trial.parts, answer.objective.primary)));
+}
+
 TEST_CASE("where all turn out to be slower three are judged, and the campaign is complete", "[finals]") {
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);

@@ -1,9 +1,11 @@
 // Runs whose device lowered its clocks: they are kept, and measured again, but not for ever.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -16,13 +18,14 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-tuner::CampaignSpec three_trials() {
-  auto spec = tuner::parse_campaign(R"({
-    "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
-    "objective": {"minimise": "time", "epochs": [1, 12]}, "worker": {"command": ["/bin/true"]},
-    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 8], "default": 4}]},
-    "strategy": {"name": "random", "seed": 3}, "budget": {"trials": 3},
-    "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}})",
+tuner::CampaignSpec campaign_of(int trials) {
+  auto spec = tuner::parse_campaign(fmt::format(R"({{
+    "campaign": "test", "workload": {{"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"}},
+    "objective": {{"minimise": "time", "epochs": [1, 12]}}, "worker": {{"command": ["/bin/true"]}},
+    "space": {{"parameters": [{{"name": "threads", "stage": "run", "range": [1, 8], "default": 4}}]}},
+    "strategy": {{"name": "random", "seed": 3}}, "budget": {{"trials": {}}},
+    "verify": {{"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}}}})",
+                                                trials),
                                     "test.json", "/", space::Facts());
   if (!spec) FAIL(tuner::to_text(spec.error()));
   return std::move(*spec);
@@ -53,7 +56,7 @@ TEST_CASE("a run whose device was held back is measured again, and the trial res
   campaign_fixture.executor.process_sd = [&](const space::Configuration&) {
     return campaign_fixture.executor.run_configurations.size() == 1 ? 2.0 : 1.0;
   };
-  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  CHECK(campaign_fixture.sit(campaign_of(3)).ending == tuner::Ending::Complete);
   REQUIRE(campaign_fixture.executor.run_configurations.size() >= 4);
   CHECK(campaign_fixture.executor.run_configurations[0] == campaign_fixture.executor.run_configurations[1]);
   CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{2, 1});
@@ -73,12 +76,47 @@ TEST_CASE("a run under load is measured again before it teaches", "[campaign]") 
   campaign_fixture.executor.process_sd = [&](const space::Configuration&) {
     return campaign_fixture.executor.run_configurations.size() == 1 ? 2.0 : 1.0;
   };
-  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  CHECK(campaign_fixture.sit(campaign_of(3)).ending == tuner::Ending::Complete);
   CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{2, 1});
   CHECK(runs_of(campaign_fixture, 1) == std::pair<std::size_t, int>{1, 1});
   CHECK(campaign_fixture.reading().list_trials({}).at(0).trial.parts.value().steady_step == Catch::Approx(0.05));
   CHECK(campaign_fixture.watcher.notes.at(0) ==
         "trial 0: other processes took 50 % of the machine: it is measured again");
+}
+
+TEST_CASE("a default of which all runs were under load is measured again once the machine is quiet", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  // The neighbour leaves during the first trial (both runs of the default, one of that), and slows all that it meets.
+  std::size_t loaded = 3;
+  campaign_fixture.executor.other_cpu = [&](std::size_t count) { return count < loaded ? 0.5 : 0.1; };
+  campaign_fixture.executor.process_sd = [&](const space::Configuration&) {
+    return campaign_fixture.executor.run_configurations.size() <= loaded ? 4.0 : 1.0;
+  };
+  const auto default_step = [&] {
+    return campaign_fixture.reading().list_trials({}).at(0).trial.parts.value().steady_step;
+  };
+  SECTION("in the same session") {}
+  SECTION("in the next one") {
+    CHECK(campaign_fixture.sit(campaign_of(1)).ending == tuner::Ending::Complete);
+    CHECK(default_step() == Catch::Approx(0.2));
+  }
+  CHECK(campaign_fixture.sit(campaign_of(3)).ending == tuner::Ending::Complete);
+  CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{3, 1});
+  CHECK(runs_of(campaign_fixture, 1) == std::pair<std::size_t, int>{2, 1});
+  CHECK(runs_of(campaign_fixture, 2) == std::pair<std::size_t, int>{1, 1});
+  CHECK(default_step() == Catch::Approx(0.05));
+  const auto& notes = campaign_fixture.watcher.notes;
+  CHECK(std::ranges::count(notes, "trial 0 takes 0.25 times what its disturbed runs said") == 1);
+}
+
+TEST_CASE("a neighbour that comes back whenever the default is measured is the machine as it is", "[campaign]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  const auto& runs = campaign_fixture.executor.run_configurations;
+  campaign_fixture.executor.other_cpu = [&](std::size_t count) { return runs.at(count) == runs.front() ? 0.5 : 0.1; };
+  CHECK(campaign_fixture.sit(campaign_of(8)).ending == tuner::Ending::Complete);
+  CHECK(runs_of(campaign_fixture, 0) == std::pair<std::size_t, int>{2 + 3, 2});
 }
 
 TEST_CASE("a run that surprises the model is measured again before it teaches", "[campaign]") {
@@ -113,7 +151,7 @@ TEST_CASE("a device that is hot all night costs each trial one run more, and no 
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
   campaign_fixture.executor.device = [](std::size_t) { return std::optional(throttled_by("thermal")); };
-  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  CHECK(campaign_fixture.sit(campaign_of(3)).ending == tuner::Ending::Complete);
   for (const std::int64_t number : {0, 1, 2})
     CHECK(runs_of(campaign_fixture, number) == std::pair<std::size_t, int>{2, 2});
 }
@@ -122,7 +160,7 @@ TEST_CASE("a device that keeps to its power is no reason to measure again", "[ca
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
   campaign_fixture.executor.device = [](std::size_t) { return std::optional(throttled_by("power_cap")); };
-  CHECK(campaign_fixture.sit(three_trials()).ending == tuner::Ending::Complete);
+  CHECK(campaign_fixture.sit(campaign_of(3)).ending == tuner::Ending::Complete);
   for (const std::int64_t number : {0, 1, 2})
     CHECK(runs_of(campaign_fixture, number) == std::pair<std::size_t, int>{1, 1});
   const auto store = campaign_fixture.reading();

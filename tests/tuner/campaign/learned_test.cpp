@@ -233,7 +233,7 @@ TEST_CASE("pairs that contradict a disturbed trial are heeded, at the cost of wh
                             *configuration.find("precision") == space::Value("f32") &&
                             *configuration.find("framework") == space::Value("lean") &&
                             *configuration.find("idle") == space::Value(std::int64_t{1});
-    return is_default ? 1.3 : 1.0;
+    return is_default ? 1.2 : 1.0;  // by more the campaign itself heeds them
   });
   const auto value = [](tuner::LearnedCampaign& learned, const space::Configuration& configuration) {
     const auto& model = *learned.report;
@@ -244,7 +244,7 @@ TEST_CASE("pairs that contradict a disturbed trial are heeded, at the cost of wh
   const double told = std::log(trial_of_default->estimate->value);
   const double heeded = value(*learned, trial_of_default->configuration);
   const double true_value = value(*truth, trial_of_default->configuration);
-  CHECK(told - true_value > 0.2);
+  CHECK(told - true_value > 0.15);
   CHECK(std::abs(heeded - true_value) < 0.05);
   const auto best =
       std::ranges::min(learned->trials, {}, [](const space::Trial& each) { return each.estimate->value; });

@@ -92,6 +92,8 @@ class Comparing final : public PairSeries {
   /// Of these, by this object.
   [[nodiscard]] std::int64_t measured() const { return measured_; }
   [[nodiscard]] std::chrono::nanoseconds pair_time() const override;
+  /// All of them, condensed. What is new since the last call is read: there may be hundreds.
+  [[nodiscard]] const StoredPairs& judged_pairs() const;
 
   [[nodiscard]] PairEnd measure_pair() override;
   [[nodiscard]] PairOrder next_order(bool candidate_first) override;
@@ -113,8 +115,6 @@ class Comparing final : public PairSeries {
   [[nodiscard]] PairOrder order_of(std::int64_t index) const;
   /// What came of a pair that was ordered then; stores it.
   [[nodiscard]] PairEnd store(PairAnswer answer, std::chrono::steady_clock::time_point ordered);
-  /// What is new since the last call is read: there may be hundreds.
-  [[nodiscard]] const StoredPairs& judged_pairs() const;
 
   const Session* session_;
   ComparedSide baseline_, candidate_;

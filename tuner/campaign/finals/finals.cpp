@@ -13,6 +13,7 @@
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/finals/beliefs.hpp"
+#include "tuner/campaign/finals/contradicted_trial.hpp"
 #include "tuner/campaign/finals/finalist_race.hpp"
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/learned_campaign.hpp"
@@ -108,7 +109,7 @@ std::chrono::nanoseconds Finals::forecast_epochs(const db::StoredTrial& baseline
 }
 
 bool Finals::run() {
-  const auto baseline = session_.store.load_numbered_trial(session_.campaign, 0);
+  auto baseline = session_.store.load_numbered_trial(session_.campaign, 0);
   auto of_default = Admission::Refused;  // where it did not train there is nothing to compare with
   if (baseline.trial.outcome == space::Outcome::Ok) {
     if (!is_time_for_verdict(baseline)) return true;
@@ -315,7 +316,7 @@ std::vector<std::string> Finals::nodes_that_chose() const {
   return nodes;
 }
 
-bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
+bool Finals::verify(db::StoredTrial& baseline, db::StoredTrial& candidate) {
   auto opened = Comparing::open(session_, baseline, candidate, kVerifyRole);
   if (!opened) return false;
   Comparing& comparing = *opened;
@@ -349,12 +350,26 @@ bool Finals::verify(const db::StoredTrial& baseline, const db::StoredTrial& cand
   };
   const auto end = driver.run({.time_for = time_until_look, .nodes = nodes_, .avoided = nodes_that_chose()});
   if (const auto took = comparing.pair_time(); took > std::chrono::nanoseconds{0}) pair_time_ = took;
-  if (end == PairsEnd::Complete) return !has_left(driver.comparison().members().front());
   if (end == PairsEnd::Interrupted) return false;
+  heed_pairs(comparing, baseline, candidate);
+  if (end == PairsEnd::Complete) return !has_left(driver.comparison().members().front());
   // Out of time: what there is gets judged with its share of the error, and is reported as undecided.
   driver.stop();
   no_verdict_ = comparing.pairs() < fewest;
   return true;
+}
+
+void Finals::heed_pairs(const Comparing& comparing, db::StoredTrial& baseline, db::StoredTrial& candidate) {
+  // Trials that take turns with the default are known by their ratio to it already, and it is the level of all.
+  if (session_.spec.run.method == TrialMethod::Paired) return;
+  auto judged = contradicted_trial(baseline.trial, candidate.trial, comparing.judged_pairs().pairs,
+                                   session_.spec.objective.primary);
+  if (!judged) return;
+  db::StoredTrial& moved = judged->trial.number == baseline.trial.number ? baseline : candidate;
+  moved.trial = std::move(judged->trial);
+  session_.store.update_trial(moved.id, db::result_of(moved.trial));
+  session_.say(db::Level::Warning, judged->sentence);
+  judged_again_.push_back(moved.trial);
 }
 
 bool Finals::is_time_for_accuracy(const db::StoredTrial& trial, const std::string& who) const {

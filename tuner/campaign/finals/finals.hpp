@@ -10,6 +10,9 @@
 /// there is time for its verdict, kMostWinners at most. This is done after SLOWER alone: where all are equal a second
 /// one is judged after one of forty verdicts, so that a false FASTER stays as rare as it is.
 ///
+/// Where the pairs contradict the trials of both by far, one of these was disturbed: it is judged by its pairs from
+/// then on (contradicted_trial.hpp), by those who choose after that as well.
+///
 /// What chooses does not report: the winner comes from one set of pairs (role select), its gain from fresh ones (role
 /// verify), or the best of several would flatter itself. The fresh pairs are judged at looks that are planned before
 /// the first of them (measure/comparison/planned_looks.hpp): after `verify.pairs` of them, then, while FASTER, SLOWER
@@ -65,6 +68,8 @@ class Finals {
 
   /// Mean time of the pairs with the default that run() measured last; it measured none: as given, or empty.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> pair_time() const { return pair_time_; }
+  /// Trials that were judged anew by their pairs, by number.
+  [[nodiscard]] const std::vector<space::Trial>& judged_again() const { return judged_again_; }
   /// Whether there was no time for a verdict.
   [[nodiscard]] bool no_verdict() const { return no_verdict_; }
 
@@ -102,8 +107,10 @@ class Finals {
   [[nodiscard]] bool chooses_another(const db::StoredTrial& baseline, const db::StoredTrial& winner, int judged);
   /// The accuracy of both.
   [[nodiscard]] bool train_both(const db::StoredTrial& baseline, const db::StoredTrial& best);
-  /// The gain over the default.
-  [[nodiscard]] bool verify(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
+  /// The gain over the default. Either trial may be judged anew by it.
+  [[nodiscard]] bool verify(db::StoredTrial& baseline, db::StoredTrial& candidate);
+  /// Judges a trial that the pairs contradict by them, in the store and here.
+  void heed_pairs(const Comparing& comparing, db::StoredTrial& baseline, db::StoredTrial& candidate);
   /// Nodes that measured the pairs by which the winner was chosen.
   [[nodiscard]] std::vector<std::string> nodes_that_chose() const;
   [[nodiscard]] bool is_time_for_accuracy(const db::StoredTrial& trial, const std::string& who) const;
@@ -124,6 +131,7 @@ class Finals {
   std::optional<std::chrono::nanoseconds> pair_time_;
   OrderExecutor* nodes_;
   bool no_verdict_ = false;
+  std::vector<space::Trial> judged_again_;
 };
 
 // The smallest change that wins: of the settings in which a winner differs from the default, most do nothing; they
