@@ -1,11 +1,14 @@
 #include "tuner/deploy/verification.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "measure/run/command_template.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {
@@ -44,6 +47,37 @@ json parameter_of(const std::string& name, const space::Value& first, const spac
   parameter["values"] = json::array({space::to_json(first)});
   if (second != nullptr && *second != first) parameter["values"].push_back(space::to_json(*second));
   return parameter;
+}
+
+/// Names of the parameters in the words of a command, wherever they stand in its section.
+void add_names(const json& words, std::set<std::string>& names) {
+  if (words.is_string()) {
+    for (const measure::CommandPlace& place : measure::places_in(words.get_ref<const std::string&>()))
+      if (!measure::is_run_place(place.name)) names.insert(place.name);
+  } else if (words.is_structured()) {
+    for (const json& each : words) add_names(each, names);
+  }
+}
+
+/// Parameters that the user's command names and neither configuration has: they are active in none.
+json inactive_parameters(const json& own_command, const space::Configuration& baseline,
+                         const space::Configuration& candidate) {
+  std::set<std::string> names;
+  for (const char* part : {"template", "environment"})
+    if (own_command.contains(part)) add_names(own_command[part], names);
+  if (own_command.contains("levers"))
+    for (const auto& [name, lever] : own_command["levers"].items()) names.insert(name);
+  const auto& [known, value] = *baseline.values().begin();
+  json parameters = json::array();
+  for (const std::string& name : names) {
+    if (baseline.find(name) != nullptr || candidate.find(name) != nullptr) continue;
+    parameters.push_back({{"name", name},
+                          {"stage", "run"},
+                          {"values", {"none"}},
+                          {"default", "none"},
+                          {"active_if", fmt::format("{0} == {1} and {0} != {1}", known, literal(value))}});
+  }
+  return parameters;
 }
 
 std::string interval_text(const measure::Comparison& comparison) {
@@ -96,6 +130,7 @@ std::expected<json, std::string> verification_campaign(const Profile& profile,
   json worker = json::object();
   if (profile.training.own_command.is_object()) {
     worker = profile.training.own_command;
+    for (json& parameter : inactive_parameters(worker, baseline, candidate)) parameters.push_back(std::move(parameter));
   } else if (profile.training.is_command()) {
     worker["command"] = json::array({profile.training.program.string()});
     for (const std::string& argument : profile.training.arguments) worker["command"].push_back(argument);

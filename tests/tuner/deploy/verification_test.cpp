@@ -83,6 +83,26 @@ TEST_CASE("a worker that was not built by us is called as the profile calls it",
   CHECK(parsed(profile).worker.command == std::vector<std::string>{"/opt/builds/k/worker", "--quiet"});
 }
 
+TEST_CASE("settings that the command names and neither of them has are active in none", "[verification]") {
+  space::Configuration baseline, candidate;
+  for (auto* each : {&baseline, &candidate}) each->set("workers", std::string("script"));
+  baseline.set("allocator", std::string("glibc"));
+  candidate.set("allocator", std::string("jemalloc"));
+  deploy::Profile profile = profile_of(baseline, candidate);
+  profile.epochs = 1;
+  // How far workers load ahead, and what else depends on that there are some.
+  profile.training.own_command = nlohmann::json::parse(R"json({
+    "template": ["python3", "train.py", ["--ahead", "{ahead}"]], "time": "process",
+    "environment": {"PINNED": "{pinned}"},
+    "levers": {"workers": {"changes": "nothing", "variable": "NOCTURNE_LEVER_WORKERS"},
+               "prefetch": {"changes": "nothing", "variable": "NOCTURNE_LEVER_PREFETCH"}}})json");
+  const auto spec = parsed(profile);
+  CHECK(spec.space.default_configuration() == baseline);
+  CHECK(spec.space.contains(candidate));
+  CHECK(spec.space.find("prefetch") != nullptr);
+  CHECK(spec.worker.own.levers.contains("prefetch"));
+}
+
 TEST_CASE("what cannot be compared is said", "[verification]") {
   deploy::Profile profile = test::sample_profile();
   profile.gain.reset();

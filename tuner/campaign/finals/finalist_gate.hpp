@@ -45,6 +45,10 @@ class FinalistGate {
   /// its accuracy against the default's, its losses against several seeds of the reference, an epoch each where there
   /// is time for it. Admitted where that epoch was not trained.
   [[nodiscard]] Admission admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline);
+  /// Whether it is a changed script, whose learning is compared with what it is unchanged.
+  [[nodiscard]] bool judges_learning(const db::StoredTrial& trial) const {
+    return !session_.spec.worker.own.levers.empty() && learning_.concerns(trial);
+  }
 
  private:
   /// The reference's exact run of one batch size and rule for the learning rate.

@@ -12,6 +12,7 @@
 #include "space/lattice.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
+#include "tuner/campaign/answer/judged_learning.hpp"
 #include "tuner/campaign/finals/beliefs.hpp"
 #include "tuner/campaign/finals/contradicted_trial.hpp"
 #include "tuner/campaign/finals/finalist_race.hpp"
@@ -125,11 +126,14 @@ bool Finals::run() {
     auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
     if (admission == Admission::Admitted && of_default == Admission::Refused) return true;
     if (admission == Admission::Admitted) {
-      const db::TrialId chosen = winner->id;
+      const db::StoredTrial chosen = *winner;
       // Fewer changes are easier to explain and to keep: what gains nothing measurable is put back.
       winner = simplest(baseline, *winner);
       if (!winner) return false;
-      if (winner->id != chosen) admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
+      if (winner->id != chosen.id) {
+        admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
+        if (admission == Admission::Admitted && is_better_known(chosen, *winner)) winner = chosen;
+      }
     }
     if (admission == Admission::Admitted) {
       const bool verified = verify(baseline, *winner);
@@ -142,6 +146,19 @@ bool Finals::run() {
     ++refused;
   }
   return false;
+}
+
+bool Finals::is_better_known(const db::StoredTrial& chosen, const db::StoredTrial& simpler) const {
+  const auto judged_the_same = [&](const db::StoredTrial& trial) {
+    const auto judged = judged_learning(session_.store.load_trial(trial.id));
+    return judged && judged->learning == measure::Learning::Same;
+  };
+  if (!judged_the_same(chosen) || !gate_.judges_learning(simpler) || judged_the_same(simpler)) return false;
+  session_.observer.note(
+      fmt::format("trial {} stays chosen: it learns as the script does, and that of trial {}, which has fewer changes, "
+                  "is not known",
+                  chosen.trial.number, simpler.trial.number));
+  return true;
 }
 
 std::vector<space::Configuration> Finals::beaten(const db::StoredTrial& baseline) const {
