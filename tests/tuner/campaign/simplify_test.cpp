@@ -1,9 +1,13 @@
 #include "tuner/campaign/finals/finals.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
+#include "tuner/campaign/answer/judged_learning.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -129,6 +133,47 @@ TEST_CASE("a setting that the model thinks little of, and pairs show to matter, 
   const auto spec = wide_spec(R"({"pairs": 4, "finalists": 4, "selection_pairs": 2})");
   REQUIRE(campaign_fixture.sit(spec).ending == tuner::Ending::Complete);
   CHECK(*campaign_fixture.answer().best->trial.configuration.find("huge_pages") == space::Value(true));
+}
+
+TEST_CASE("of two changed scripts the one that is known to learn rightly stays, though the other is simpler",
+          "[simplify]") {
+  const std::string text = R"json({
+    "campaign": "test", "workload": {"training_examples": 1000}, "objective": {"minimise": "time", "epochs": [1]},
+    "worker": {"template": ["/bin/true", "{threads}"], "time": "process", "levers": {
+      "layout": {"variable": "NOCTURNE_LEVER_LAYOUT", "changes": "rounding"},
+      "wait": {"variable": "NOCTURNE_LEVER_WAIT", "changes": "rounding"}}},
+    "space": {"parameters": [
+      {"name": "threads", "stage": "run", "range": [1, 16], "default": 1},
+      {"name": "layout", "stage": "run", "type": "categorical", "values": ["script", "blocked"]},
+      {"name": "wait", "stage": "run", "type": "categorical", "values": ["script", "passive"]}]},
+    "strategy": {"name": "exhaustive"}, "verify": {"pairs": 4, "finalists": 1}})json";
+  const auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = [](const space::Configuration& each) {
+    const double layout = *each.find("layout") == space::Value("blocked") ? 0.8 : 1;
+    const double waits = *each.find("wait") == space::Value("passive") ? 0.997 : 1;
+    return 10 * layout * waits / static_cast<double>(std::get<std::int64_t>(*each.find("threads")));
+  };
+  const bool judged = GENERATE(true, false);
+  const auto result = campaign_fixture.with_session(*spec, [&](tuner::Session& session) {
+    // No run of the script records what it learns, so nothing is judged but what is stored here.
+    campaign_fixture.watcher.after = [&](const space::Trial& trial) {
+      if (!judged || *trial.configuration.find("wait") != space::Value("passive")) return;
+      space::Run run{
+          .id = "judged", .purpose = space::Purpose::Gate, .outcome = space::Outcome::Ok, .folder = "/nowhere"};
+      run.id += std::to_string(trial.number);
+      tuner::store_judgement({.learning = measure::Learning::Same, .sentence = "as it does"}, run.ready);
+      const auto stored = session.store.load_numbered_trial(session.campaign, trial.number);
+      session.store.add_run(stored.id, {.run = run, .fingerprint = session.fingerprint.identity()});
+    };
+    return tuner::Campaign(session, false).run();
+  });
+  CHECK(result.ending == tuner::Ending::Complete);
+  const auto best = campaign_fixture.answer().best.value().trial.configuration;
+  CHECK(*best.find("layout") == space::Value("blocked"));
+  CHECK(*best.find("wait") == space::Value(judged ? "passive" : "script"));
 }
 
 }  // namespace nocturne::test
