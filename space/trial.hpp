@@ -44,4 +44,7 @@ struct Trial {
   std::optional<std::int64_t> device_memory_bytes{};  ///< what that device has; empty: its worker did not say
 };
 
+/// Makes everything that is known of the trial's time so many times as long. REQUIRES: factor > 0.
+void scale_times(double factor, Trial& trial);
+
 }  // namespace nocturne::space

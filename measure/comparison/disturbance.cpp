@@ -34,6 +34,10 @@ std::string under_load(const space::Run& run) {
   return {};
 }
 
+bool was_slowed(const space::Run& run) {
+  return !held_back(run).empty() || !under_load(run).empty();
+}
+
 std::vector<std::string> disturbances(const space::Run& run) {
   std::vector<std::string> found;
   if (const std::string reasons = held_back(run); !reasons.empty())

@@ -30,6 +30,9 @@ inline constexpr double kMuchSteal = 0.1;        ///< likewise of CPU time
 /// it did not, or it is a pair's, whose other side is such a neighbour.
 [[nodiscard]] std::string under_load(const space::Run& run);
 
+/// Whether either of both slowed it: an estimate passes over such a run where there are others.
+[[nodiscard]] bool was_slowed(const space::Run& run);
+
 /// A clause each, worst to know first; empty: nothing is known to have disturbed it.
 [[nodiscard]] std::vector<std::string> disturbances(const space::Run& run);
 

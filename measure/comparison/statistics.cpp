@@ -115,8 +115,7 @@ std::expected<TrialSummary, std::string> summarise(std::span<const space::Run> r
   TrialSummary trial;
   std::string problem = "no run of the trial ended well";
   const auto is_free = [](const space::Run& run) {
-    return run.outcome == space::Outcome::Ok && !run.samples.empty() && held_back(run).empty() &&
-           under_load(run).empty();
+    return run.outcome == space::Outcome::Ok && !run.samples.empty() && !was_slowed(run);
   };
   trial.disturbed = std::ranges::none_of(runs, is_free);
   for (const space::Run& run : runs) {

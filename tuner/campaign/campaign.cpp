@@ -218,10 +218,14 @@ void Campaign::submit_next() {
   scheduler_.submit_next(incumbent());
 }
 
-void Campaign::tell_again(const JudgedAgain& judged) {
-  if (judged.changed.empty()) return;
-  strategy_->tell(judged.changed);
-  state_.revise(judged.all);
+void Campaign::tell_again(const std::vector<space::Trial>& changed) {
+  if (changed.empty()) return;
+  strategy_->tell(changed);
+  std::vector<space::Trial> all;
+  for (db::StoredTrial& stored :
+       session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished}))
+    all.push_back(std::move(stored.trial));
+  state_.revise(all);
 }
 
 std::optional<space::Estimate> Campaign::incumbent() const {
@@ -389,7 +393,7 @@ bool Campaign::race_best(const std::optional<TimeFrame>& time) {
   if (const auto pair = finals.pair_time()) state_.pair_took(*pair);
   learn_nodes();  // a node that had no trial measures the default before its first pair
   if (finals.no_verdict()) state_.has_no_verdict();
-  tell_again(judged_again(session_, finals.judged_again()));
+  tell_again(finals.judged_again());
   return complete;
 }
 

@@ -97,7 +97,7 @@ class Campaign {
   /// Gives the next of the queue to a free slot. REQUIRES: there are both.
   void submit_next();
   /// Tells the strategy what is judged otherwise now.
-  void tell_again(const JudgedAgain& judged);
+  void tell_again(const std::vector<space::Trial>& changed);
   /// Judges all trials by what the curves say now, where that changes them; stores and tells them again.
   void recompose();
   /// Searches and measures the best again; what the finals leave of the time goes back to the search, and the best is

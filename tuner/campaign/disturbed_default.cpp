@@ -1,13 +1,13 @@
 #include "tuner/campaign/disturbed_default.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "measure/comparison/disturbance.hpp"
 #include "measure/comparison/statistics.hpp"
+#include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 #include "tuner/executor/carry_out.hpp"
 
@@ -17,19 +17,8 @@ namespace {
 /// A neighbour that comes and goes all night is the machine as it is.
 constexpr int kMostInSession = 3;
 
-/// Good runs that the trial's estimate rests on, or may.
-std::vector<space::Run> good_runs(const db::TrialDetail& trial) {
-  std::vector<space::Run> runs;
-  for (const db::StoredRun& each : trial.runs) {
-    const space::Run& run = each.record.run;
-    if (!each.in_flight && run.purpose == space::Purpose::Search && run.outcome == space::Outcome::Ok)
-      runs.push_back(run);
-  }
-  return runs;
-}
-
 bool is_quiet(const space::Run& run) {
-  return run.outcome == space::Outcome::Ok && measure::held_back(run).empty() && measure::under_load(run).empty();
+  return run.outcome == space::Outcome::Ok && !measure::was_slowed(run);
 }
 
 }  // namespace
@@ -42,33 +31,33 @@ DisturbedDefault::DisturbedDefault(const Session& session, bool is_local)
 bool DisturbedDefault::is_disturbed() const {
   const auto trial = session_.store.finished_trial(session_.campaign, 0);
   if (!trial || trial->trial.outcome != space::Outcome::Ok) return false;
-  const auto runs = good_runs(session_.store.load_trial(trial->id));
+  const auto runs = searched_runs(session_.store.load_trial(trial->id));
   return !runs.empty() && std::ranges::none_of(runs, is_quiet);
 }
 
-JudgedAgain DisturbedDefault::learn(const TrialAnswer& answer) {
-  if (never_) return {};
-  if (answer.number == 0) disturbed_ = is_disturbed();
-  if (answer.number == 0 || answer.runs.empty() || !is_quiet(answer.runs.back().run)) return {};
+std::vector<space::Trial> DisturbedDefault::learn(const TrialAnswer& answer) {
+  const bool quiet = !answer.runs.empty() && is_quiet(answer.runs.back().run);
+  if (never_ || answer.number == 0 || !quiet || measured_ >= kMostInSession) return {};
   if (!disturbed_) disturbed_ = is_disturbed();
-  if (!*disturbed_ || measured_ >= kMostInSession) return {};
+  if (!*disturbed_) return {};
   ++measured_;
   return measure_again();
 }
 
-JudgedAgain DisturbedDefault::measure_again() {
+std::vector<space::Trial> DisturbedDefault::measure_again() {
   session_.observer.note("the machine is quiet: the default, which was disturbed, is measured again");
-  const auto stored = session_.store.load_numbered_trial(session_.campaign, 0);
-  space::Trial trial = stored.trial;
+  const auto detail = session_.store.load_trial(session_.store.load_numbered_trial(session_.campaign, 0).id);
+  space::Trial trial = detail.stored.trial;
   const auto prepared = session_.prepare(trial.configuration);
   if (!prepared) return {};  // the session ends, or says so when it needs it
-  const auto before = std::ssize(session_.store.load_trial(stored.id).runs);
   const GateOrder order{.configuration = trial.configuration,
                         .run = {.purpose = space::Purpose::Search,
                                 .steps = trial_fidelity(session_.spec, trial.configuration).steps,
-                                .seed = session_.spec.run.seed + static_cast<std::uint64_t>(before)}};
-  if (run_here(session_, order, *prepared, stored.id).end != OrderEnd::Finished) return {};
-  const auto runs = good_runs(session_.store.load_trial(stored.id));
+                                .seed = session_.spec.run.seed + detail.runs.size()}};
+  const auto answer = run_here(session_, order, *prepared, detail.stored.id);
+  if (answer.end != OrderEnd::Finished || !is_quiet(answer.run.run)) return {};
+  auto runs = searched_runs(detail);
+  runs.push_back(answer.run.run);
   const auto summary = measure::summarise(runs, prepared->schedule, session_.spec.objective);
   if (!summary || summary->disturbed) return {};
   disturbed_ = false;
@@ -76,8 +65,8 @@ JudgedAgain DisturbedDefault::measure_again() {
                                             summary->estimate.value / trial.estimate->value));
   trial.estimate = summary->estimate;
   trial.parts = summary->parts;
-  session_.store.update_trial(stored.id, db::result_of(trial));
-  return judged_again(session_, {trial});
+  session_.store.update_trial(detail.stored.id, db::result_of(trial));
+  return {trial};
 }
 
 }  // namespace nocturne::tuner

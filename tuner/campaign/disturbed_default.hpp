@@ -5,10 +5,10 @@
 /// trial found the machine quiet: one run, and the trial rests on it from then on (measure::summarise). Else everything
 /// would look like a gain until the pairs of the finals, and be searched accordingly.
 
-#include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "tuner/campaign/judged_again.hpp"
+#include "space/trial.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/executor/order.hpp"
 
@@ -19,13 +19,14 @@ class DisturbedDefault {
   /// The session outlives it. `is_local`: this process measures; nodes of a cluster measure the default on their own.
   DisturbedDefault(const Session& session, bool is_local);
 
-  /// The answer was stored and told. Measures the default again where that is due.
-  [[nodiscard]] JudgedAgain learn(const TrialAnswer& answer);
+  /// The answer was stored and told. Measures the default again where that is due: its trial as it is judged from then
+  /// on, and stored so; empty: as before.
+  [[nodiscard]] std::vector<space::Trial> learn(const TrialAnswer& answer);
 
  private:
   /// Whether all good runs of the default's trial were disturbed.
   [[nodiscard]] bool is_disturbed() const;
-  [[nodiscard]] JudgedAgain measure_again();
+  [[nodiscard]] std::vector<space::Trial> measure_again();
 
   const Session& session_;
   bool never_ = false;               ///< it is not for this campaign

@@ -59,17 +59,7 @@ std::string NodeEffects::remark(const std::string& node) const {
 }
 
 void take_away(double effect, space::Trial& trial) {
-  if (effect == 0) return;
-  const double factor = std::exp(-effect);
-  if (trial.estimate) {
-    trial.estimate->value *= factor;
-    trial.estimate->standard_error *= factor;
-  }
-  if (!trial.parts) return;
-  space::Parts& parts = *trial.parts;
-  for (double* seconds : {&parts.import, &parts.data, &parts.compile, &parts.first_step_excess, &parts.epoch_overhead,
-                          &parts.steady_step})
-    *seconds *= factor;
+  if (effect != 0) space::scale_times(std::exp(-effect), trial);
 }
 
 }  // namespace nocturne::tuner

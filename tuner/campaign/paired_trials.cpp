@@ -85,16 +85,16 @@ void PairedTrials::refer_to(const db::StoredTrial& baseline) {
   judged_by_ = std::max(trial.estimate->runs, 1);
 }
 
-JudgedAgain PairedTrials::open() {
+std::vector<space::Trial> PairedTrials::open() {
   if (!why_not_.empty()) return {};
   const auto baseline = session_.store.finished_trial(session_.campaign, 0);
   if (!baseline) return {};
   refer_to(*baseline);
   runs_ = std::ssize(steps_of_default(session_.store.load_trial(baseline->id)));
-  return is_due() ? judge_again() : JudgedAgain();
+  return is_due() ? judge_again() : std::vector<space::Trial>();
 }
 
-JudgedAgain PairedTrials::learn(const TrialAnswer& answer) {
+std::vector<space::Trial> PairedTrials::learn(const TrialAnswer& answer) {
   if (!why_not_.empty()) return {};
   if (answer.number == 0) {
     refer_to(session_.store.load_numbered_trial(session_.campaign, 0));
@@ -108,16 +108,16 @@ JudgedAgain PairedTrials::learn(const TrialAnswer& answer) {
     why_not_ = "turns with the default come to nothing";
     session_.observer.note(sentence());
   }
-  return is_due() ? judge_again() : JudgedAgain();
+  return is_due() ? judge_again() : std::vector<space::Trial>();
 }
 
-JudgedAgain PairedTrials::judge_again() {
+std::vector<space::Trial> PairedTrials::judge_again() {
   auto stored = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   const auto baseline = std::ranges::find(stored, 0, [](const db::StoredTrial& each) { return each.trial.number; });
   const auto steps = steps_of_default(session_.store.load_trial(baseline->id));
   const auto paired = paired_configurations(session_);
   const double level = measure::median(steps), before = reference_->steady_step;
-  JudgedAgain judged;
+  std::vector<space::Trial> judged;
   std::vector<std::pair<db::TrialId, db::TrialResult>> results;
   for (db::StoredTrial& each : stored) {
     space::Trial& trial = each.trial;
@@ -132,12 +132,11 @@ JudgedAgain PairedTrials::judge_again() {
           trial.estimate->value * session_.spec.run.pair_sd / std::sqrt(static_cast<double>(steps.size()));
     }
     results.emplace_back(each.id, db::result_of(trial));
-    judged.changed.push_back(trial);
+    judged.push_back(std::move(trial));
   }
   session_.store.update_trials(results);
   reference_->steady_step = level;
   runs_ = judged_by_ = std::ssize(steps);
-  for (db::StoredTrial& each : stored) judged.all.push_back(std::move(each.trial));
   return judged;
 }
 

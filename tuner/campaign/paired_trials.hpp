@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "tuner/campaign/judged_again.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/executor/order.hpp"
 #include "tuner/executor/paired_run.hpp"
@@ -39,16 +38,17 @@ class PairedTrials {
   /// With what the next trial takes turns; empty: it is measured alone.
   [[nodiscard]] std::optional<TrialReference> reference() const;
 
-  /// The campaign was opened, and what it knew was told.
-  [[nodiscard]] JudgedAgain open();
-  /// The answer was stored and told.
-  [[nodiscard]] JudgedAgain learn(const TrialAnswer& answer);
+  /// The campaign was opened, and what it knew was told. The trials that are judged otherwise from now on, by number,
+  /// and stored so.
+  [[nodiscard]] std::vector<space::Trial> open();
+  /// The answer was stored and told. Likewise.
+  [[nodiscard]] std::vector<space::Trial> learn(const TrialAnswer& answer);
 
  private:
   /// Takes over what trial 0 says.
   void refer_to(const db::StoredTrial& baseline);
   [[nodiscard]] bool is_due() const { return judged_by_ > 0 && runs_ >= 2 * judged_by_; }
-  [[nodiscard]] JudgedAgain judge_again();
+  [[nodiscard]] std::vector<space::Trial> judge_again();
 
   const Session& session_;
   std::string why_not_{};                      ///< a clause; empty: trials are paired

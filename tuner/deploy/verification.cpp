@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "measure/run/command_template.hpp"
+#include "tuner/campaign_file/command_section.hpp"
 #include "tuner/installation/invocation.hpp"
 
 namespace nocturne::deploy {
@@ -49,28 +50,16 @@ json parameter_of(const std::string& name, const space::Value& first, const spac
   return parameter;
 }
 
-/// Names of the parameters in the words of a command, wherever they stand in its section.
-void add_names(const json& words, std::set<std::string>& names) {
-  if (words.is_string()) {
-    for (const measure::CommandPlace& place : measure::places_in(words.get_ref<const std::string&>()))
-      if (!measure::is_run_place(place.name)) names.insert(place.name);
-  } else if (words.is_structured()) {
-    for (const json& each : words) add_names(each, names);
-  }
-}
-
 /// Parameters that the user's command names and neither configuration has: they are active in none.
 json inactive_parameters(const json& own_command, const space::Configuration& baseline,
                          const space::Configuration& candidate) {
-  std::set<std::string> names;
-  for (const char* part : {"template", "environment"})
-    if (own_command.contains(part)) add_names(own_command[part], names);
-  if (own_command.contains("levers"))
-    for (const auto& [name, lever] : own_command["levers"].items()) names.insert(name);
-  const auto& [known, value] = *baseline.values().begin();
   json parameters = json::array();
-  for (const std::string& name : names) {
-    if (baseline.find(name) != nullptr || candidate.find(name) != nullptr) continue;
+  const auto command = measure::command_from_json(own_command);
+  if (!command) return parameters;  // who reads the campaign says why
+  const auto named = tuner::names_in(*command);
+  const auto& [known, value] = *baseline.values().begin();
+  for (const std::string& name : std::set(named.begin(), named.end())) {
+    if (measure::is_run_place(name) || baseline.find(name) != nullptr || candidate.find(name) != nullptr) continue;
     parameters.push_back({{"name", name},
                           {"stage", "run"},
                           {"values", {"none"}},

@@ -49,17 +49,6 @@ std::optional<space::Accuracy> accuracy_of(const db::Store& store, const db::Sto
   return accuracy;
 }
 
-/// Runs that the trial's estimate is made of.
-std::vector<space::Run> searched_runs(const db::TrialDetail& detail) {
-  std::vector<space::Run> runs;
-  for (const db::StoredRun& stored : detail.runs) {
-    const space::Run& run = stored.record.run;
-    const bool searched = run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit;
-    if (searched && !stored.in_flight && run.outcome == space::Outcome::Ok) runs.push_back(run);
-  }
-  return runs;
-}
-
 Answer with_waits(const db::Store& store, Answer answer) {
   if (answer.best) {
     const db::TrialDetail detail = store.load_trial(answer.best->id);
@@ -190,6 +179,16 @@ std::optional<NextHour> next_hour(const db::Store& store, const Answer& answer) 
 
 bool trained_for_accuracy(const space::Run& run, std::int64_t epochs) {
   return run.purpose == space::Purpose::Gate && run.accuracy && std::ssize(run.epochs) == epochs;
+}
+
+std::vector<space::Run> searched_runs(const db::TrialDetail& detail) {
+  std::vector<space::Run> runs;
+  for (const db::StoredRun& stored : detail.runs) {
+    const space::Run& run = stored.record.run;
+    const bool searched = run.purpose == space::Purpose::Search || run.purpose == space::Purpose::Audit;
+    if (searched && !stored.in_flight && run.outcome == space::Outcome::Ok) runs.push_back(run);
+  }
+  return runs;
 }
 
 std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail) {

@@ -105,8 +105,10 @@ void take_comparison(std::vector<db::StoredComparison> comparisons, Answer& answ
 /// Whether this run is the epochs that a finalist trains before its accuracy is read.
 [[nodiscard]] bool trained_for_accuracy(const space::Run& run, std::int64_t epochs);
 
-/// How long the trial's steps wait for data, over its runs of search and audit that ended well: what its estimate is
-/// made of. Empty: none has samples.
+/// Runs of search and audit that ended well: what the trial's estimate is made of.
+[[nodiscard]] std::vector<space::Run> searched_runs(const db::TrialDetail& detail);
+
+/// How long the trial's steps wait for data, over searched_runs(). Empty: none has samples.
 [[nodiscard]] std::optional<measure::DataWait> data_wait_of(const db::TrialDetail& detail);
 
 /// What the time of the trial's steps goes into, over the same runs: part → share. Empty: no run says so.

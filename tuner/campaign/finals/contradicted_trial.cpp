@@ -1,6 +1,5 @@
 #include "tuner/campaign/finals/contradicted_trial.hpp"
 
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -10,14 +9,6 @@
 
 namespace nocturne::tuner {
 namespace {
-
-space::Parts times(space::Parts parts, double factor) {
-  for (double* each : {&parts.import, &parts.data, &parts.compile, &parts.first_step_excess, &parts.epoch_overhead,
-                       &parts.steady_step}) {
-    *each *= factor;
-  }
-  return parts;
-}
 
 /// One trial, and what its runs in the pairs are together.
 struct Side {
@@ -48,10 +39,9 @@ std::optional<ContradictedTrial> contradicted_trial(const space::Trial& baseline
   const Side& moved = baseline_moves ? one : other;
   const double factor = std::exp((baseline_moves ? other : one).excess());
   ContradictedTrial judged{.trial = moved.trial, .sentence = {}};
-  judged.trial.parts = times(measure::mean_parts(moved.runs), factor);
+  judged.trial.parts = measure::mean_parts(moved.runs);
   judged.trial.estimate = moved.in_pairs;
-  judged.trial.estimate->value *= factor;
-  judged.trial.estimate->standard_error *= factor;
+  space::scale_times(factor, judged.trial);
   judged.sentence = fmt::format(
       "trial {} took {:.2f} times what it takes in {} pairs: it was disturbed, and is judged "
       "by them from now on",
