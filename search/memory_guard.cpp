@@ -99,10 +99,10 @@ std::vector<space::Configuration> MemoryGuard::take_unexplained() {
 
 /// By the peaks alone: one that ran out of memory says less than any that did not.
 bool MemoryGuard::choose_groups() {
-  const auto exceeded = static_cast<std::size_t>(std::ranges::count_if(known_, &KnownDemand::exceeded));
   // Choosing groups fits every grouping: done when there is a quarter more to choose by.
   const bool grown = known_.size() >= chosen_for_ + std::max<std::size_t>(1, chosen_for_ / 4);
-  if (!grown && !(stale_ && exceeded <= kAtOnce)) return false;
+  if (!grown && !stale_) return false;  // asked at each trial: nothing is counted for it
+  if (!grown && std::cmp_greater(std::ranges::count_if(known_, &KnownDemand::exceeded), kAtOnce)) return false;
   chosen_for_ = known_.size();
   std::vector<model::MemoryObservation> some;
   for (auto i = known_.size(); i-- > 0 && some.size() < kSome;) {

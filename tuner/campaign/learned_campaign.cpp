@@ -98,10 +98,12 @@ bool heed_pairs(LearnedCampaign& learned) {
 
 void fit_report(LearnedCampaign& learned) {
   learned.report = std::make_unique<search::model::LinearModel>(learned.lattice(), search::model::kForReports);
-  for (const space::Trial& trial : learned.trials) {
-    if (!trial.estimate || !(trial.estimate->value > 0)) continue;
-    if (const auto point = learned.lattice().point_of(trial.configuration))
-      learned.report->tell(*point, std::log(trial.estimate->value));
+  for (std::size_t i = 0; i < learned.trials.size(); ++i) {
+    const auto point = learned.lattice().point_of(learned.trials[i].configuration);
+    if (!point) continue;
+    learned.trial_at.emplace(space::hash_of(*point), i);
+    const auto& estimate = learned.trials[i].estimate;
+    if (estimate && estimate->value > 0) learned.report->tell(*point, std::log(estimate->value));
   }
   if (learned.report->size() == 0) return;
   learned.report->fit();
@@ -109,6 +111,11 @@ void fit_report(LearnedCampaign& learned) {
 }
 
 }  // namespace
+
+const space::Trial* LearnedCampaign::trial_of(space::Point point) const {
+  const auto found = trial_at.find(space::hash_of(point));
+  return found == trial_at.end() ? nullptr : &trials[found->second];
+}
 
 double process_sd_of(const db::Store& store, const db::CampaignSummary& campaign) {
   for (const db::NoiseFloorRecord& floor : store.noise_floors(noise_workload(workload_of(campaign.spec)))) {

@@ -3,10 +3,12 @@
 /// What the linear model makes of a stored campaign: fitted anew from the database, whatever strategy asked.
 
 #include <chrono>
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "db/store.hpp"
@@ -30,6 +32,8 @@ struct LearnedCampaign {
   std::string history{};  ///< what it knew when it began, a sentence; empty: nothing
   std::unique_ptr<search::PrunedSearch> search{};
   std::vector<space::Trial> trials{};  ///< as believed now, by number
+  std::unordered_map<std::uint64_t, std::size_t>
+      trial_at{};                      ///< by space::hash_of() of its point, the first one's index
   std::vector<db::AskAnswer> asked{};  ///< by number
   std::vector<db::StoredComparison> comparisons{};
   double seconds_per_trial = 0;  ///< mean over the last trials that were run; 0: not known
@@ -40,6 +44,8 @@ struct LearnedCampaign {
   std::unique_ptr<search::model::LinearModel> report{};
 
   [[nodiscard]] search::model::LinearModel& times() const { return *report; }
+  /// Null: none has this configuration.
+  [[nodiscard]] const space::Trial* trial_of(space::Point point) const;
   [[nodiscard]] space::Lattice& lattice() const { return search->models().lattice(); }
 };
 

@@ -15,15 +15,12 @@ namespace nocturne::tuner {
 namespace {
 
 std::vector<LeftOutTrial> each_left_out(LearnedCampaign& learned) {
-  std::map<std::string, std::int64_t, std::less<>> numbers;
-  for (const space::Trial& trial : learned.trials) numbers.emplace(trial.configuration.identity(), trial.number);
   std::vector<LeftOutTrial> result;
   for (const auto& each : learned.times().leave_one_out()) {
-    const auto configuration = learned.lattice().configuration(learned.times().point(each.trial));
-    const auto number = numbers.find(configuration.identity());
-    if (number == numbers.end()) continue;
+    const space::Trial* trial = learned.trial_of(learned.times().point(each.trial));
+    if (trial == nullptr) continue;
     const auto interval = each.prediction.log_interval(0.9);
-    result.push_back({.trial = number->second,
+    result.push_back({.trial = trial->number,
                       .predicted = std::exp(each.prediction.log_mean()),
                       .low = std::exp(interval.lower),
                       .high = std::exp(interval.upper),
@@ -69,9 +66,8 @@ double most(const Matter& matter) {
 /// What a trial took, log seconds; empty: it was not measured, or pairs contradict it beyond the noise of processes.
 std::optional<double> log_time(LearnedCampaign& learned, space::Point point) {
   const auto trial = learned.times().trial_of(point);
-  const auto told =
-      std::ranges::find(learned.trials, learned.lattice().configuration(point), &space::Trial::configuration);
-  if (!trial || told == learned.trials.end() || !told->estimate) return std::nullopt;
+  const space::Trial* told = learned.trial_of(point);
+  if (!trial || told == nullptr || !told->estimate) return std::nullopt;
   const double measured = std::log(told->estimate->value);
   const bool contradicted = std::abs(learned.times().log_value(*trial) - measured) > learned.times().noise_sd();
   return contradicted ? std::nullopt : std::optional<double>(measured);

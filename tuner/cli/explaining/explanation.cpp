@@ -223,8 +223,7 @@ std::expected<Explanation, std::string> explain(tuner::LearnedCampaign& learned,
     explanation.trial = asked->number;
     explanation.chosen = *asked;
   }
-  const auto told = std::ranges::find(learned.trials, explanation.configuration, &space::Trial::configuration);
-  if (told != learned.trials.end()) explanation.measured = *told;
+  if (const space::Trial* told = learned.trial_of(*point)) explanation.measured = *told;
 
   auto& times = learned.times();
   const auto prediction = times.predict(*point);
