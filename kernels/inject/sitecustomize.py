@@ -15,7 +15,7 @@ class _Finder(object):
 
     def __init__(self, folder):
         self.folder = folder
-        self.awaited = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle"}
+        self.awaited = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "jax"}
         if os.environ.get("NOCTURNE_INJECT_EVALUATIONS"):
             self.awaited.add("transformers.trainer")
         self.asking = set()  # a finder that asks all finders again asks this one too

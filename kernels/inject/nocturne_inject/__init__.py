@@ -6,7 +6,7 @@
     watch.py      whether a deployed script is as fast as it was measured
     learning/     what the training check records
     levers/       what can be changed from outside
-    pytorch.py, tensorflow.py, mxnet.py, paddle.py    what is hooked into a framework: install(name, module, session)
+    pytorch.py, tensorflow.py, mxnet.py, paddle.py, jax.py    what is hooked into a framework: install(name, module, session)
 
 A framework's file hooks in only what it needs, and the hooks are as if they were not there: an error in them becomes a
 note (session.guarded), a traceback does not show them (hide), and a forked child or a process that never trains says
@@ -19,7 +19,7 @@ import sys
 import time
 
 _FILES = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "tf_keras": "tensorflow",
-          "mxnet": "mxnet", "paddle": "paddle", "transformers.trainer": "evaluations"}
+          "mxnet": "mxnet", "paddle": "paddle", "jax": "jax", "transformers.trainer": "evaluations"}
 
 
 def hide(error):
@@ -41,6 +41,7 @@ class Session(object):
         self.imported_at = None     # (monotonic, process_time) when the last framework had been imported
         self.learning = None
         self.report = None
+        self.fits = 0               # calls of Keras's fit, evaluate and predict that are under way, on whatever backend
         self.listening = self.timing = any(environment.get(name) for name in (
             "NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING", "NOCTURNE_WATCH"))
 

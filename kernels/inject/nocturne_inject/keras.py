@@ -43,7 +43,6 @@ class Fit(object):
         from . import tensorflow
         self.keras = keras
         self.session = session
-        self.suspended = 0
         self.watch = None
         backend = keras.backend.backend() if hasattr(keras.backend, "backend") else "tensorflow"
         if backend == "tensorflow":
@@ -78,13 +77,10 @@ class Fit(object):
                     hook(self.session, module, name, lambda arguments, named: self.calls("policy"))
 
     def under_way(self):
-        return self.watch.suspended if self.watch else self.suspended
+        return self.session.fits
 
     def suspend(self, change):
-        if self.watch:
-            self.watch.suspended += change
-        else:
-            self.suspended += change
+        self.session.fits += change
 
     def left(self, token):
         self.suspend(-1)

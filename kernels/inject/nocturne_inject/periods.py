@@ -55,6 +55,8 @@ class Periods(object):
         seen = set(self.history)
         if len(seen) == 1:
             return 1 if awaited <= seen or len(self.history) >= ALONE else None
+        if self.history[-ALONE:] == self.history[-1:] * ALONE:  # the others came before the training began in earnest
+            return 1
         for period in range(len(seen), len(self.history) // 2 + 1):
             last = self.history[-period:]
             if set(last) == seen and self.history[-2 * period:-period] == last:

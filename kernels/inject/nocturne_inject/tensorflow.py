@@ -79,7 +79,6 @@ class Watch(object):
         self.listener = None          # an OwnLoop
         self.variant = None           # makes another tf.function of one that trains: a lever's
         self.call = None              # of the outermost tf.function, under way
-        self.suspended = 0            # Model.fit, evaluate and predict that are under way
         self.functions = weakref.WeakKeyDictionary()
         self.applying = threading.local()
         self.loss = Loss(tf, session)
@@ -87,7 +86,7 @@ class Watch(object):
         hook(session, tf.GradientTape, "gradient", self.gradient_begins, self.gradient_ended)
 
     def call_begins(self, arguments, named):
-        if self.call is not None or self.suspended or self.tf.inside_function():
+        if self.call is not None or self.session.fits or self.tf.inside_function():
             return None
         self.forward_begins()
         function = arguments[0]
@@ -179,7 +178,7 @@ class Watch(object):
     def apply_ended(self, optimizer, result):
         if self.session.learning:
             self.session.learning.optimizer_applied()
-        if self.suspended:
+        if self.session.fits:
             return
         if self.call is not None:
             if optimizer not in self.call.known.optimizers:
@@ -288,7 +287,7 @@ class OwnLoop(object):
             self.events.recorder.lap(kind)
 
     def busy(self):
-        return _watch.call is not None or _watch.suspended
+        return _watch.call is not None or self.session.fits
 
     def step(self, source, known, loss, count):
         self.calls.add("function" if known else "eager")

@@ -1,4 +1,4 @@
-"""What is seen of trainings with TensorFlow, Keras, MXNet and PaddlePaddle, by stand-ins of them whose work takes seconds of
+"""What is seen of trainings with TensorFlow, Keras, MXNet, PaddlePaddle and JAX, by stand-ins of them whose work takes seconds of
 a clock that only it moves. Real ones: tensorflow_test.py."""
 
 import textwrap
@@ -51,6 +51,24 @@ PADDLE = """
                 paddle.Tensor(losses.pop(0)).backward()
                 optimizer.step()
                 paddle.clock.spend(0.25)
+"""
+
+# A step: 0.1 s of Python's, 3 of the device's, which is waited for where it is asked for what it has computed.
+JAX = """
+    import jax
+    spend, Array = jax.clock.spend, jax.Array
+    weights = {"kernel": Array((100, 10)), "bias": Array((10,))}
+    def step(weights, images):
+        loss, gradients = jax.value_and_grad(jax.loss)(weights, images)
+        return gradients, loss, jax.Tracer(value=lambda: 7.0)
+    def images():
+        return Array((16, 100))
+    def train(step, steps=10, epochs=1, evaluate=lambda: None):
+        global weights
+        for _ in range(epochs):
+            for _ in range(steps):
+                weights = step(weights, images())[0]
+            evaluate()
 """
 
 
@@ -365,6 +383,136 @@ class Paddle(Case):
         run = self.script(PADDLE, "paddle.Model(optimizer).fit(paddle.io.DataLoader(10), losses)")
         self.ran(run)
         self.assertEqual((run.seconds(), self.losses(run)), ([6.5] * 9, [number / 100 for number in range(1, 10)]))
+
+
+class Jax(Case):
+    def test_a_step_is_a_call_of_the_function_in_whose_trace_a_gradient_was_taken(self):
+        run = self.script(JAX, "train(jax.jit(step), 20)")
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.losses(run)), ([3.1] * 18, [number / 100 for number in range(2, 20)]))
+        self.assertEqual(self.facts(run), [16, None, None])
+        self.assertEqual(self.report(run, "framework", "framework_version", "device", "unit", "events_per_step", "steps"),
+                         ["jax", "0.10.2", "cpu", "call", 1, 18])
+
+    def test_a_limit_ends_it(self):
+        run = self.script(JAX, "train(jax.jit(step), 20)\nprint('done')")
+        self.assertEqual(self.ran(run, NOCTURNE_STEPS_LIMIT=5), "")
+        self.assertEqual(run.seconds(), [3.1] * 5)
+
+    def test_an_evaluation_is_no_step_and_what_is_called_at_each_step_is(self):
+        run = self.script(JAX, """
+            jax.cost.update(measure=1.0, evaluation=50.0)
+            measure, evaluation = jax.jit(lambda: (jax.Tracer(),)), jax.jit(lambda: (jax.Tracer(),))
+            measure.function.__name__, evaluation.function.__name__ = "measure", "evaluation"
+            step = jax.jit(step)
+            def both(*arguments):
+                result = step(*arguments)
+                measure()
+                return result
+            train(both, 10, 3, lambda: jax.block_until_ready(evaluation()))
+        """)
+        self.ran(run)
+        self.assertEqual(run.seconds()[1:], [4.1] * 7 + [3.1] + [4.1] * 9 + [3.1] + [4.1] * 9)
+
+    def test_an_evaluation_waits_for_steps_that_are_no_part_of_its_time(self):
+        run = self.script(JAX, """
+            evaluation = jax.jit(lambda: (jax.Tracer(),))
+            train(jax.jit(step), 10, 3, lambda: jax.block_until_ready(evaluation()))
+        """)
+        self.ran(run, NOCTURNE_STEPS_PER_SAMPLE=14)
+        self.assertEqual((self.counts(run), run.seconds()), ([14, 14], [8 * 3 + 0.1 + 6 * 3 + 0.1, 4 * 3 + 0.1 + 10 * 3 + 0.1]))
+
+    def test_a_batch_is_no_parameter_that_was_updated_elsewhere(self):
+        run = self.script(JAX, """
+            step = jax.jit(step)
+            def apart(weights, images):
+                step(weights, images)
+                return {"kernel": Array((100, 10)), "bias": Array((10,))},
+            images = lambda: Array((8, 100))
+            train(apart)
+        """)
+        self.ran(run)
+        self.assertEqual(self.facts(run)[0], 8)
+
+    def test_the_loss_is_only_what_the_gradient_was_taken_of(self):
+        for change in ("return gradients, jax.Tracer(value=lambda: 7.0)", "return gradients, [loss, loss]"):
+            run = self.script(JAX.replace("return gradients, loss, jax.Tracer(value=lambda: 7.0)", change), "train(jax.jit(step))")
+            self.ran(run)
+            self.assertEqual((run.seconds(), self.losses(run)), ([3.1] * 8, [None] * 8))
+
+    def test_a_function_inside_another_and_one_that_was_traced_before(self):
+        for before in ("", "inner(weights, images())"):
+            run = self.script(JAX, """
+                inner = jax.jit(step)
+                %s
+                train(jax.jit(lambda *arguments: inner(*arguments)), 20)
+            """ % before)
+            self.ran(run)
+            self.assertEqual((run.seconds()[-5:], self.losses(run)[-1]), ([3.1] * 5, 0.2 if before else 0.19))
+
+    def test_gradients_without_a_jitted_function(self):
+        run = self.script(JAX, """
+            def eager(weights, images):
+                loss, gradients = jax.value_and_grad(lambda weights: jax.loss(weights, images))(weights)
+                return gradients, loss
+            train(eager)
+        """)
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.losses(run)), ([2.1] * 8, [number / 100 for number in range(2, 10)]))
+        self.assertEqual(self.facts(run)[0], None)  # it is seen by nobody
+
+    def test_grad_tells_no_loss(self):
+        run = self.script(JAX, "train(jax.jit(lambda *arguments: (jax.grad(jax.loss)(*arguments), 0)[:1]))")
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.losses(run)), ([3.1] * 8, [None] * 8))
+
+    def test_two_functions_in_turns_are_one_step(self):
+        run = self.script(JAX, """
+            def trainer():
+                def train_one(weights, images):
+                    loss, gradients = jax.value_and_grad(jax.loss)(weights, images)
+                    return gradients, loss
+                return jax.jit(train_one)
+            one, other = trainer(), trainer()
+            def both(weights, images):
+                other(weights, images)
+                return one(weights, images)
+            train(both, 20)
+        """)
+        self.ran(run)
+        self.assertEqual((set(run.seconds()[2:]), self.report(run, "events_per_step")), ({6.1}, [2]))
+
+    def test_what_is_jitted_again_is_not_traced_again(self):
+        run = self.script(JAX, "train(lambda *arguments: jax.jit(step)(*arguments), 10)\nprint(jax.traces)")
+        self.assertEqual(self.ran(run), "['step']\n")
+        self.assertEqual(run.seconds(), [3.1] * 8)
+
+    def test_a_decorator_with_settings_alone(self):
+        run = self.script(JAX, "train(jax.jit(static_argnums=1)(step))")
+        self.ran(run)
+        self.assertEqual(run.seconds(), [3.1] * 8)
+
+    def test_what_it_returns_is_as_it_was(self):
+        script = """
+            import copy
+            class Trainer:
+                @jax.jit
+                def method(self): return (jax.Tracer(),)
+            jitted, decorated = jax.jit(step), jax.jit(static_argnums=1)(step)
+            print(jitted.__name__, jitted.lower(), jitted.__wrapped__.__name__, decorated.settings, type(copy.copy(jitted)).__name__,
+                  len(Trainer().method()))
+        """
+        run = self.script(JAX, script)
+        self.assertEqual(self.ran(run), "step lowered step step {'static_argnums': 1} Compiled 1\n")
+        self.assertEqual(self.ran(run, NOCTURNE_DISABLE=1), self.ran(run))
+
+    def test_a_training_of_another_framework_that_imports_it_is_that_ones(self):
+        run = self.script(PADDLE, "import jax\npaddle.clock = jax.clock\ntrain()")
+        self.ran(run)
+        self.assertEqual(self.report(run, "framework", "unit"), ["paddle", "optimizer step"])
+        run = self.script(JAX, "import paddle\npaddle.clock = jax.clock\ntrain(jax.jit(step))")
+        self.ran(run)
+        self.assertEqual(self.report(run, "framework", "unit", "steps"), ["jax", "call", 8])
 
 
 class Learning(Case):

@@ -38,6 +38,9 @@ class Patterns(unittest.TestCase):
     def test_one_that_was_made_and_is_never_used_is_awaited_for_a_while(self):
         self.assertEqual(self.ends("A" * (ALONE + 1), "AB"), "0" * (ALONE - 1) + "11")
 
+    def test_one_that_came_before_and_never_again_is_no_part_of_a_step(self):
+        self.assertEqual(self.ends("B" + "A" * (ALONE + 1), "AB"), "0" * ALONE + "11")
+
     def test_without_a_period_each_event_is_a_step(self):
         ones = [bin(number).count("1") % 2 for number in range(100)]  # Thue and Morse: their differences repeat nothing at once
         events = "".join("ABC"[second - first] for first, second in zip(ones, ones[1:]))

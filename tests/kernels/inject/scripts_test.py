@@ -7,8 +7,8 @@ Of each script, run with the module in front and without:
 
 Both clocks are of one process, so a loaded machine moves both. Scripts run with a Python that has their framework: one of
 those that NOCTURNE_FRAMEWORKS names ("pytorch=/…/bin/python lightning=/… tensorflow=/…"), this one, or that of an
-environment that `nocturne env install` made. Without PyTorch there is nothing to do (77). `--long`: the scripts of TensorFlow
-and of what stands on PyTorch, and every value of every lever of every script.
+environment that `nocturne env install` made. Without PyTorch there is nothing to do (77). `--long`: the scripts of TensorFlow,
+of JAX and of what stands on PyTorch, and every value of every lever of every script.
 """
 
 import json
@@ -43,6 +43,7 @@ class Script(object):
         self.epoch = more.pop("epoch", None)             # batch, steps and examples of an epoch, where a loader tells
         self.long = more.pop("long", False)
         self.missed = more.pop("missed", 0)              # steps at most that the module needs to understand
+        self.shares = more.pop("shares", True)           # whether it sees what a step's time goes into
         assert not more, more
 
     def __str__(self):
@@ -58,6 +59,7 @@ LIMIT = {"NOCTURNE_STEPS_LIMIT": "10"}
 WITHOUT_LEVERS = {"NOCTURNE_LEVER_AUTOCAST": "script", "NOCTURNE_LEVER_TF_XLA": "script", "NOCTURNE_LEVER_TF_BF16": "script"}
 ONE, FOUR = dict(epoch=(64, 200, 12800)), dict(epoch=(256, 50, 12800))
 TENSORFLOW = dict(needs=("tensorflow", "keras"), long=True)
+JAX = dict(needs=("jax",), unit="call", epoch=(64, None, None), missed=1, shares=False, long=True)
 ALL = [
     Script("mnist.py", "--epochs", "2", "--images", "1536", "--save-model", epoch=(64, 24, 1536)),
     Script("language_model.py", "--epochs", "2", "--tokens", "20000", "--width", "64", "--save", "model.pt",
@@ -77,6 +79,8 @@ ALL = [
     Script("keras_fit.py", "--epochs", "2", "--save", "model.weights.h5", unit="batch", **TENSORFLOW),
     Script("keras_fit.py", "--epochs", "2", "--steps-per-execution", "5", unit="batch", batches=5, **TENSORFLOW),
     Script("tensorflow_loop.py", "--epochs", "2", "--checkpoint", "training", **TENSORFLOW),
+    Script("jax_loop.py", "--epochs", "2", "--save", "parameters.npz", **JAX),
+    Script("jax_loop.py", "--epochs", "2", "--gradients-alone", "--save", "parameters.npz", **JAX),
 ]
 
 
@@ -186,7 +190,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual((report["unit"], report["events_per_step"]), (script.unit, script.events))
         if script.epoch:
             self.assertEqual((report["batch"], report["steps_per_epoch"], report["examples_per_epoch"]), script.epoch)
-        self.assertAlmostEqual(sum(report["share"].values()), 1, places=2)
+        self.assertAlmostEqual(sum(report["share"].values()), script.shares, places=2)
         self.assertEqual([each for each in report["notes"] if re.search(r"\w(Error|Exception): ", each)], [])
         named = [each["name"] for each in report["levers"] + report["refused"]]
         self.assertEqual(sorted(named), levers_of(report["framework"]))

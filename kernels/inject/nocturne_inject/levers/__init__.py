@@ -3,7 +3,7 @@
 A lever's file has
 
     NAME = "autocast"              NOCTURNE_LEVER_AUTOCAST sets it
-    FRAMEWORK = "pytorch"          or "tensorflow", "mxnet", "paddle": whose import installs it
+    FRAMEWORK = "pytorch"          or "tensorflow", "mxnet", "paddle", "jax": whose import installs it
     CHANGES = "precision"          nothing, or some of rounding, precision, random stream, checkpoint, with ", " between
                                    them, or what is learnt
     DESCRIPTION = "..."            one line for people
