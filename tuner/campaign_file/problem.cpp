@@ -47,6 +47,16 @@ std::string to_text(std::span<const Problem> problems) {
   return text;
 }
 
+std::string to_sentence(std::span<const Problem> problems) {
+  std::string text;
+  for (Problem problem : problems) {
+    problem.line = 0;
+    problem.excerpt.clear();
+    text += text.empty() ? to_text(problem) : "; and " + to_text(problem).substr(problem.file.size() + 2);
+  }
+  return text;
+}
+
 nlohmann::json to_json(const Problem& problem) {
   nlohmann::json document = {{"file", problem.file}, {"pointer", problem.pointer}, {"found", problem.found}};
   if (problem.line > 0) document["line"] = problem.line;

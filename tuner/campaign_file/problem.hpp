@@ -34,6 +34,9 @@ struct Problem {
 /// All problems, a line or paragraph each, in the order of files and lines.
 [[nodiscard]] std::string to_text(std::span<const Problem> problems);
 
+/// All problems of a document that nobody wrote, so without places in it: "the profile: /space: …; and /run: …".
+[[nodiscard]] std::string to_sentence(std::span<const Problem> problems);
+
 /// {"file", "pointer", "line", "column", "found", "allowed", "nearest"}; unknown or empty fields are left out.
 [[nodiscard]] nlohmann::json to_json(const Problem& problem);
 

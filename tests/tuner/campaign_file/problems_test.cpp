@@ -240,3 +240,11 @@ TEST_CASE("problems are JSON for machines", "[campaign_file]") {
                                    {"allowed", "trials, until, wall"},
                                    {"nearest", "trials"}});
 }
+
+TEST_CASE("the problems of a document that nobody wrote are one sentence without places", "[campaign_file]") {
+  const auto one = problems(good_with("\"trials\"", "\"trails\"")).front();
+  const auto other = Problem{.file = "f.json", .pointer = "/run", .line = 3, .column = 1, .found = "is no object"};
+  CHECK(tuner::to_sentence(std::vector{one, other}) ==
+        "f.json: /budget/trails: unknown key \"trails\"; allowed: trials, until, wall. Did you mean 'trials'?"
+        "; and /run: is no object");
+}

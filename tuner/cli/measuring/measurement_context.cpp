@@ -39,7 +39,7 @@ void MeasurementContext::look_again() {
 std::expected<tuner::CampaignSpec, std::string> MeasurementContext::parse(const nlohmann::json& document,
                                                                           const std::string& name) const {
   auto spec = tuner::parse_campaign(document.dump(), name, "/", facts(), frameworks_.get());
-  if (!spec) return std::unexpected(one_line(tuner::to_text(spec.error())));
+  if (!spec) return std::unexpected(one_line(tuner::to_sentence(spec.error())));
   measure_as_noise_says(*spec);
   return std::move(*spec);
 }

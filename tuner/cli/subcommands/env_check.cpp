@@ -98,7 +98,7 @@ EnvironmentCheck check(const measure::EnvironmentRecipe& recipe, const EnvOrder&
   const measure::MachineFacts machine = measure::probe_machine(installation.machine_roots());
   const auto spec = tuner::parse_campaign(check_campaign(recipe), "env-check", "/", measure::facts_of(machine),
                                           order.frameworks.get());
-  if (!spec) return {.reason = one_line(tuner::to_text(spec.error()))};
+  if (!spec) return {.reason = one_line(tuner::to_sentence(spec.error()))};
   tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, order.frameworks));
   const space::Configuration& configuration = spec->space.default_configuration();
   const auto prepared = executor.prepare(configuration, interruption.waiting_token());
@@ -248,7 +248,7 @@ ExitCode check_thoroughly(const EnvOrder& order, Context& context, tuner::Interr
     for (const measure::EnvironmentRecipe* recipe : to_check.recipes) names.push_back(recipe->name);
     const auto spec = tuner::parse_campaign(thorough_campaign(names), "env-check", "/", measure::facts_of(machine),
                                             order.frameworks.get());
-    if (!spec) return complain(context, ExitCode::Negative, one_line(tuner::to_text(spec.error())));
+    if (!spec) return complain(context, ExitCode::Negative, one_line(tuner::to_sentence(spec.error())));
     tuner::LocalExecutor executor(*spec, executor_options(context, installation, machine, order.frameworks));
     const auto say = [&context](std::string_view sentence) { *context.err << sentence << '\n' << std::flush; };
     tuner::TrainingCheck check(
