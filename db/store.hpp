@@ -179,7 +179,7 @@ class Store {
                                                     const space::Configuration& configuration) const;
   /// Those that are not ok, by number: costs as much as there are of them.
   [[nodiscard]] std::vector<StoredTrial> failed_trials(CampaignId campaign) const;
-  /// By value of a parameter, in the order in which the values were tried first.
+  /// By value of a parameter, in the order of the values. SQLite walks through the trials and gives a row a value.
   [[nodiscard]] std::vector<LevelSummary> levels(CampaignId campaign, std::string_view parameter, double epochs) const;
   /// From reservation to end, of the last `count` trials that were run, oldest first.
   [[nodiscard]] std::vector<std::chrono::nanoseconds> last_durations(CampaignId campaign, std::int64_t count) const;

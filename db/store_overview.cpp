@@ -105,42 +105,34 @@ std::vector<StoredTrial> Store::failed_trials(CampaignId campaign) const {
 
 std::vector<LevelSummary> Store::levels(CampaignId campaign, std::string_view parameter, double epochs) const {
   return connection_->read([&](const Database& database) -> std::vector<LevelSummary> {
-    // Grouped here and not by SQLite, which would sort all of them, and walk again for the first of equal ones.
-    Statement rows = query(database,
-                           fmt::format("SELECT kind, value, CASE WHEN t.outcome = 'ok' THEN {} END, t.id, t.reason"
-                                       " FROM trials t JOIN configuration_values v"
-                                       " ON v.configuration_id = t.configuration_id AND v.parameter = ?3"
-                                       " WHERE t.campaign_id = ?1 AND t.state = 'finished' ORDER BY t.number",
-                                       kTotalTime),
-                           campaign, epochs, parameter);
-    struct Least {
-      double seconds = 0;
-      TrialId trial = 0;
-    };
+    const std::string of_campaign =
+        "FROM trials t JOIN configuration_values v ON v.configuration_id = t.configuration_id AND v.parameter = ?3"
+        " WHERE t.campaign_id = ?1 AND t.state = 'finished'";
+    // Beside a single min() SQLite gives the other columns of the row that has it; of equal ones the first that it met.
+    Statement rows =
+        query(database,
+              fmt::format("SELECT kind, value, count(t.objective_s), count(*) - count(t.objective_s), t.id,"
+                          " min(CASE WHEN t.outcome = 'ok' THEN {} END) {} GROUP BY kind, value",
+                          kTotalTime, of_campaign),
+              campaign, epochs, parameter);
     std::vector<LevelSummary> levels;
-    std::vector<Least> least;  // of each
     while (rows.executeStep()) {
       Reader row(rows);
-      space::Value value = next_value(row);
-      auto level = std::ranges::find(levels, value, &LevelSummary::value);
-      if (level == levels.end()) {
-        level = levels.insert(level, {.value = std::move(value)});
-        least.emplace_back();
-      }
-      const auto seconds = row.next<std::optional<double>>();
-      const auto trial = row.next<TrialId>();
-      if (!seconds) {
-        ++level->failed;
-        if (level->trained == 0 && level->reason.empty()) level->reason = row.next<std::string>();
-        continue;
-      }
-      ++level->trained;
-      level->reason.clear();
-      Least& best = least[static_cast<std::size_t>(level - levels.begin())];
-      if (best.trial == 0 || *seconds < best.seconds) best = {*seconds, trial};
+      LevelSummary& level = levels.emplace_back(LevelSummary{.value = next_value(row)});
+      TrialId fastest = 0;
+      row.into(level.trained, level.failed, fastest);
+      if (level.trained > 0) level.fastest = trial_by_id(database, fastest);
     }
-    for (std::size_t i = 0; i < levels.size(); ++i)
-      if (levels[i].trained > 0) levels[i].fastest = trial_by_id(database, least[i].trial);
+    Statement failures =
+        query(database,
+              "SELECT kind, value, t.reason, min(t.number) " + of_campaign +
+                  " AND (t.outcome < 'ok' OR t.outcome > 'ok') AND t.reason <> '' GROUP BY kind, value",
+              campaign, epochs, parameter);
+    while (failures.executeStep()) {
+      Reader row(failures);
+      const auto level = std::ranges::find(levels, next_value(row), &LevelSummary::value);
+      if (level->trained == 0) level->reason = row.next<std::string>();
+    }
     return levels;
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "search/history/prior.hpp"
 
@@ -36,7 +37,7 @@ void PrunedSearch::settle() {
   if (inner_.times().size() == 0) return;
   inner_.times().release();
   inner_.times().fit();
-  if (parts_forecast_) parts_forecast_->fit();
+  parts_due_ = true;
   looked_ = 0;
   stale_ = true;
 }
@@ -152,7 +153,10 @@ void PrunedSearch::refresh() {
     for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], each.logs[i]);
   model::Forecast* forecast = nullptr;
   if (parts_) {
-    parts_forecast_->fit_if_due();
+    if (std::exchange(parts_due_, false))
+      parts_forecast_->fit();
+    else
+      parts_forecast_->fit_if_due();
     forecast = &*parts_forecast_;
   } else {
     objective_forecast_.emplace(inner_.times());

@@ -54,7 +54,8 @@ class PrunedSearch : public Strategy {
   void mark_pending(std::span<const space::Configuration> in_flight) override;
 
   // For reports: what is known now. References are valid until the next ask or tell.
-  /// Fits all models to all that was told. A search that goes on afterwards may go another way than without.
+  /// Fits all models to all that was told, those of the parts when they are asked for. A search that goes on afterwards
+  /// may go another way than without.
   void settle();
   /// Takes over an audit that was drawn in an earlier session and is not told yet. Without its prediction one is made
   /// from what is known now: fits the models.
@@ -110,6 +111,7 @@ class PrunedSearch : public Strategy {
   PointSet own_;                         // points that were told
   std::optional<std::size_t> revision_;  // of the history that the parts' models know
   std::optional<model::PartsForecast> parts_forecast_;
+  bool parts_due_ = false;  // to be fitted anew, by whoever asks for it: a model for each part
   std::optional<model::ObjectiveForecast> objective_forecast_;
   std::optional<model::Pruning> pruning_;
   std::vector<model::PrunedLevel> levels_;

@@ -75,6 +75,7 @@ std::vector<LevelSummary> walked(const std::vector<StoredTrial>& trials, const s
     level->reason.clear();
     if (!level->fastest || seconds(each) < seconds(*level->fastest)) level->fastest = each;
   }
+  std::ranges::sort(levels, {}, &LevelSummary::value);
   return levels;
 }
 
