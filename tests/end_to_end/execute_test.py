@@ -89,7 +89,7 @@ class Execute(unittest.TestCase):
                 wait_until(lambda: started.poll() is not None, 0.5)
             text = started.stdout.read()
             self.assertEqual(started.wait(), 143)
-            self.assertEqual(json.loads(text)["trial"]["end"], "interrupted")
+            self.assertEqual(json.loads(text)["trial"]["end"], "interrupted", text)
             self.assertEqual(workers_alive(workspace.data), [])
 
 

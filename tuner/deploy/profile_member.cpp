@@ -39,7 +39,7 @@ std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space:
   if (trial->trial.outcome == space::Outcome::Ok) {
     const auto admission = gate.admits(*trial);
     if (admission == tuner::Admission::Interrupted) return std::unexpected("interrupted");
-    if (admission == tuner::Admission::Admitted) return *std::move(trial);
+    if (may_win(admission)) return *std::move(trial);
     trial = session_.store.load_numbered_trial(session_.campaign, trial->trial.number);  // with the reason
   }
   const space::Trial& failed = trial->trial;

@@ -72,7 +72,7 @@ Admission FinalistGate::let_through(const db::StoredTrial& trial, const std::str
       fmt::format("whether trial {} trains rightly is not judged: {}", trial.trial.number, why);
   if (said_.insert(why).second) session_.observer.note(sentence);
   session_.log(db::Level::Warning, sentence);
-  return Admission::Admitted;
+  return Admission::NotJudged;
 }
 
 Admission FinalistGate::refuse(const db::StoredTrial& trial, const std::string& why) {

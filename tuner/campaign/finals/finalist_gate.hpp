@@ -25,10 +25,15 @@
 namespace nocturne::tuner {
 
 enum class Admission {
-  Admitted,     ///< it agrees with the reference, or nobody can tell
+  Admitted,     ///< it agrees with the reference, or changes nothing that could differ
+  NotJudged,    ///< nobody can tell: it is let through, and that is said
   Refused,      ///< it trains wrongly: no longer among the ok trials
   Interrupted,  ///< to be asked again in the next session
 };
+
+[[nodiscard]] constexpr bool may_win(Admission admission) {
+  return admission == Admission::Admitted || admission == Admission::NotJudged;
+}
 
 /// One instance a session; not thread-safe. OWNER of the campaign.
 class FinalistGate {
@@ -45,10 +50,6 @@ class FinalistGate {
   /// its accuracy against the default's, its losses against several seeds of the reference, an epoch each where there
   /// is time for it. Admitted where that epoch was not trained.
   [[nodiscard]] Admission admits_epoch(const db::StoredTrial& trial, const db::StoredTrial& baseline);
-  /// Whether it is a changed script, whose learning is compared with what it is unchanged.
-  [[nodiscard]] bool judges_learning(const db::StoredTrial& trial) const {
-    return !session_.spec.worker.own.levers.empty() && learning_.concerns(trial);
-  }
 
  private:
   /// The reference's exact run of one batch size and rule for the learning rate.

@@ -12,7 +12,6 @@
 #include "space/lattice.hpp"
 #include "tuner/campaign/answer/answer.hpp"
 #include "tuner/campaign/answer/default_settings.hpp"
-#include "tuner/campaign/answer/judged_learning.hpp"
 #include "tuner/campaign/finals/beliefs.hpp"
 #include "tuner/campaign/finals/contradicted_trial.hpp"
 #include "tuner/campaign/finals/finalist_race.hpp"
@@ -124,23 +123,28 @@ bool Finals::run() {
     if (!winner) return !session_.interruption.requested();
     if (winner->id == baseline.id) return of_default == Admission::Refused || train_both(baseline, baseline);
     auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
-    if (admission == Admission::Admitted && of_default == Admission::Refused) return true;
-    if (admission == Admission::Admitted) {
+    if (may_win(admission) && of_default == Admission::Refused) return true;
+    if (may_win(admission)) {
       const db::StoredTrial chosen = *winner;
       // Fewer changes are easier to explain and to keep: what gains nothing measurable is put back.
       winner = simplest(baseline, *winner);
       if (!winner) return false;
       if (winner->id != chosen.id) {
-        admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
-        if (admission == Admission::Admitted && is_better_known(chosen, *winner)) winner = chosen;
+        const Admission of_simpler = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
+        if (admission == Admission::Admitted && of_simpler == Admission::NotJudged) {
+          tell_stays(chosen, *winner);
+          winner = chosen;
+        } else {
+          admission = of_simpler;
+        }
       }
     }
-    if (admission == Admission::Admitted) {
+    if (may_win(admission)) {
       const bool verified = verify(baseline, *winner);
       if (verified && chooses_another(baseline, *winner, ++judged)) continue;
       const bool trained = train_both(baseline, *winner);
       admission = gate_.admits_epoch(*winner, baseline);
-      if (admission == Admission::Admitted) return verified && trained;
+      if (may_win(admission)) return verified && trained;
     }
     if (admission == Admission::Interrupted) return false;
     ++refused;
@@ -148,17 +152,11 @@ bool Finals::run() {
   return false;
 }
 
-bool Finals::is_better_known(const db::StoredTrial& chosen, const db::StoredTrial& simpler) const {
-  const auto judged_the_same = [&](const db::StoredTrial& trial) {
-    const auto judged = judged_learning(session_.store.load_trial(trial.id));
-    return judged && judged->learning == measure::Learning::Same;
-  };
-  if (!judged_the_same(chosen) || !gate_.judges_learning(simpler) || judged_the_same(simpler)) return false;
-  session_.observer.note(
-      fmt::format("trial {} stays chosen: it learns as the script does, and that of trial {}, which has fewer changes, "
-                  "is not known",
-                  chosen.trial.number, simpler.trial.number));
-  return true;
+void Finals::tell_stays(const db::StoredTrial& chosen, const db::StoredTrial& simpler) const {
+  session_.observer.note(fmt::format(
+      "trial {} stays chosen: it was judged to train rightly, and trial {}, which has fewer changes, was not "
+      "judged",
+      chosen.trial.number, simpler.trial.number));
 }
 
 std::vector<space::Configuration> Finals::beaten(const db::StoredTrial& baseline) const {

@@ -101,8 +101,8 @@ class Finals {
   /// Empty: it cannot be measured, or is slower; or interrupted, or out of time, of which so much is kept.
   [[nodiscard]] std::optional<db::StoredTrial> as_fast(const space::Configuration& simpler,
                                                        const db::StoredTrial& winner, std::chrono::nanoseconds after);
-  /// Whether the one that was chosen learns as the script does unchanged, while nobody knows it of the simpler one.
-  [[nodiscard]] bool is_better_known(const db::StoredTrial& chosen, const db::StoredTrial& simpler) const;
+  /// That the one that was judged is taken, and not the simpler one that was not.
+  void tell_stays(const db::StoredTrial& chosen, const db::StoredTrial& simpler) const;
   /// Configurations that fresh pairs call slower than the default.
   [[nodiscard]] std::vector<space::Configuration> beaten(const db::StoredTrial& baseline) const;
   /// Whether the winner is one of them and another is looked for, after `judged` that were; says so.
