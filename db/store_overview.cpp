@@ -123,6 +123,7 @@ std::vector<LevelSummary> Store::levels(CampaignId campaign, std::string_view pa
       row.into(level.trained, level.failed, fastest);
       if (level.trained > 0) level.fastest = trial_by_id(database, fastest);
     }
+    if (std::ranges::all_of(levels, [](const LevelSummary& each) { return each.trained > 0; })) return levels;
     Statement failures =
         query(database,
               "SELECT kind, value, t.reason, min(t.number) " + of_campaign +

@@ -101,8 +101,11 @@ std::vector<space::Configuration> MemoryGuard::take_unexplained() {
 bool MemoryGuard::choose_groups() {
   // Choosing groups fits every grouping: done when there is a quarter more to choose by.
   const bool grown = known_.size() >= chosen_for_ + std::max<std::size_t>(1, chosen_for_ / 4);
-  if (!grown && !stale_) return false;  // asked at each trial: nothing is counted for it
-  if (!grown && std::cmp_greater(std::ranges::count_if(known_, &KnownDemand::exceeded), kAtOnce)) return false;
+  // This is asked at each trial: they are counted only where it matters.
+  const auto few_exceeded = [&] {
+    return std::cmp_less_equal(std::ranges::count_if(known_, &KnownDemand::exceeded), kAtOnce);
+  };
+  if (!grown && !(stale_ && few_exceeded())) return false;
   chosen_for_ = known_.size();
   std::vector<model::MemoryObservation> some;
   for (auto i = known_.size(); i-- > 0 && some.size() < kSome;) {

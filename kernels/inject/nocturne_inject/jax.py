@@ -26,9 +26,9 @@ def install(name, jax, session):
 class Known(object):
     """What is known of a function that was jitted, or whose gradient is taken without."""
 
-    def __init__(self, gradients=0, loss=None):
-        self.gradients = gradients  # taken in its last trace
-        self.loss = loss            # its place among the leaves of what the function returns; None: not there
+    def __init__(self, trains=False, loss=None):
+        self.trains = trains  # a gradient was taken in its last trace
+        self.loss = loss      # its place among the leaves of what the function returns; None: not there
         self.steps = 0
 
 
@@ -36,8 +36,8 @@ class Trace(object):
     """Python runs in a function that was jitted."""
 
     def __init__(self):
-        self.gradients = 0
-        self.losses = []  # tracers of what they were taken of
+        self.trains = False
+        self.losses = []  # tracers of what gradients were taken of; None: one that is not returned
 
 
 class Jitted(object):
@@ -77,7 +77,7 @@ class Training(object):
         self.outermost = None    # Known of the call under way
         self.trace = None        # the innermost under way
         self.taking = False      # a gradient: one inside another is the same
-        self.trains = {}         # {key: Known} of all that have caused an event
+        self.sources = {}        # {key: Known} of all that have caused an event
         self.eager = {}          # {code of the function whose gradient is taken: Known}
         self.usual = set()       # ids of the Knowns that are called between steps, at each
         self.aside = False       # another was called since the last step: an evaluation
@@ -93,7 +93,7 @@ class Training(object):
 
     def awaited(self):
         """Keys that may yet cause an event. Until a function has trained twice another may join it: a GAN's second."""
-        return set(self.trains) | ({None} if all(each.steps < 2 for each in self.trains.values()) else set())
+        return set(self.sources) | ({None} if all(each.steps < 2 for each in self.sources.values()) else set())
 
     # --- what is jitted -----------------------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class Training(object):
     def trace_ended(self, known, result):
         losses = self.trace.losses
         places = [place for place, leaf in enumerate(self.leaves(result)) if any(leaf is each for each in losses)]
-        known.gradients = self.trace.gradients
+        known.trains = self.trace.trains
         known.loss = places[0] if len(losses) == len(places) == 1 else None
 
     # --- gradients ----------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class Training(object):
             try:
                 if self.outermost is None:
                     code = getattr(function, "__code__", type(function))  # the same for one that is made anew at each step
-                    return self.call(self.eager.setdefault(code, Known(1, 0)), result, arguments, named)
+                    return self.call(self.eager.setdefault(code, Known(True, 0)), result, arguments, named)
                 value = result(*arguments, **named)
                 self.session.guarded(self.taken)(value)
                 return value
@@ -160,12 +160,12 @@ class Training(object):
 
     def taken(self, value):
         if self.trace is not None:
-            self.trace.gradients += 1
+            self.trace.trains = True
             self.trace.losses += self.leaves(value)[:1]
 
     def pulled_back(self, token, result):
         if self.trace is not None and not self.taking:
-            self.trace.gradients += 1
+            self.trace.trains = True
 
     # --- what is called -----------------------------------------------------------------------------------------------
 
@@ -185,16 +185,16 @@ class Training(object):
 
     def called_inside(self, known, result):
         """It may have been traced before: what is known of it then holds for what calls it."""
-        if self.trace is None or not known.gradients or self.taking:
+        if self.trace is None or not known.trains or self.taking:
             return
-        self.trace.gradients += known.gradients
+        self.trace.trains = True
         self.trace.losses += [self.leaves(result)[known.loss]] if known.loss is not None else [None]
 
     def call_begins(self, known):
         recorder = self.events.recorder
         if recorder is None or self.session.fits:
             return
-        if known.gradients:
+        if known.trains:
             if self.aside:
                 recorder.epoch()
             self.aside = False
@@ -206,14 +206,14 @@ class Training(object):
             recorder.step_ended()
 
     def call_ended(self, known, given, result):
-        if not known.gradients or self.session.fits:
+        if not known.trains or self.session.fits:
             return
         if self.session.recorder is not None and self.events.recorder is None:
             return  # of another framework's, whose training has been seen
         leaves = self.leaves(result)
         if any(isinstance(leaf, self.jax.core.Tracer) for leaf in leaves) or not self.events.speaks("call"):
             return
-        self.trains[id(known)] = known
+        self.sources[id(known)] = known
         known.steps += 1
         arrays = [leaf for leaf in leaves if hasattr(leaf, "block_until_ready")]
         self.last = min(arrays, key=lambda leaf: leaf.size, default=None)

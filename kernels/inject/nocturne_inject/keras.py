@@ -76,21 +76,15 @@ class Fit(object):
                 if hasattr(module, name):
                     hook(self.session, module, name, lambda arguments, named: self.calls("policy"))
 
-    def under_way(self):
-        return self.session.fits
-
-    def suspend(self, change):
-        self.session.fits += change
-
     def left(self, token):
-        self.suspend(-1)
+        self.session.fits -= 1
         if isinstance(token, Added):
             token.take_back()
 
     def aside_begins(self, arguments, named):
-        if self.under_way() or not self.session.listening:
+        if self.session.fits or not self.session.listening:
             return None
-        self.suspend(1)
+        self.session.fits += 1
         return True
 
     def aside_ended(self, token, result):
@@ -98,12 +92,12 @@ class Fit(object):
             self.session.recorder.epoch()
 
     def fit_begins(self, arguments, named):
-        if self.under_way() or not self.session.listening:
+        if self.session.fits or not self.session.listening:
             return None
         if self.watch:
             self.watch.forward_begins()
         added = Added(self.callbacks(arguments, named), arguments, named)
-        self.suspend(1)
+        self.session.fits += 1
         return added
 
 

@@ -56,7 +56,7 @@ PADDLE = """
 # A step: 0.1 s of Python's, 3 of the device's, which is waited for where it is asked for what it has computed.
 JAX = """
     import jax
-    spend, Array = jax.clock.spend, jax.Array
+    Array = jax.Array
     weights = {"kernel": Array((100, 10)), "bias": Array((10,))}
     def step(weights, images):
         loss, gradients = jax.value_and_grad(jax.loss)(weights, images)

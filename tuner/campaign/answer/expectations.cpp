@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <utility>
 
 #include "search/model/pruning.hpp"

@@ -4,7 +4,6 @@ Python spends 0.1 s of a clock that nothing else moves on a call, the device 3 s
 """
 
 import functools
-import sys
 import time
 import types
 import weakref
