@@ -130,8 +130,9 @@ class _Recorder(object):
 
     def spent(self):
         """Seconds since the mark, of the clock and of the processor, without what is no part of a step."""
+        cpu = time.process_time()  # first: on a busy machine Linux lets others run here, and that time is the step's
         return (max(0.0, time.monotonic() - self.mark - self.outside),
-                max(0.0, time.process_time() - self.mark_cpu - self.outside_cpu))
+                max(0.0, cpu - self.mark_cpu - self.outside_cpu))
 
     def epoch(self):
         if self.steps >= 0 and self.pending:  # in the midst of a sample: all since the last step is left out of it

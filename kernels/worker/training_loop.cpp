@@ -67,16 +67,18 @@ class Loop {
   std::int64_t run_sample(std::int64_t most) {
     protocol::SampleEvent sample{.first_step = steps_done_, .steps = 0};
     StepFacts last;
-    const auto cpu = protocol::process_cpu_time();
     const auto begin = Clock::now();
+    const auto cpu = protocol::process_cpu_time();
     do {
       last = step();
       ++sample.steps;
       sample.data_wait_ns += last.data_wait_ns;
     } while (sample.steps < most && !last.epoch_ended && !last.partial && !training_.partial_is_next());
     sample.loss = settle();
-    sample.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+    // The processor's time first: on a busy machine Linux lets others run while it is read, and that time is the
+    // sample's.
     sample.cpu_ns = (protocol::process_cpu_time() - cpu).count();
+    sample.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
     reporter_.sample(sample);
     if (last.epoch_ended) end_epoch();
     training_.between_samples();

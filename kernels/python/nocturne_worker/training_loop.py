@@ -54,14 +54,15 @@ class Loop(object):
     def _run_sample(self, most):
         """Returns the steps it took: fewer than asked for at an epoch's end and before its smaller batch."""
         first_step, steps = self._steps_done, []
-        cpu, begin = time.process_time(), time.perf_counter()
+        begin, cpu = time.perf_counter(), time.process_time()
         while True:
             last = self._trainer.step()
             steps.append(last)
             if len(steps) == most or last.epoch_ended or last.partial or self._trainer.partial_is_next():
                 break
         self._worker.synchronise()
-        wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
+        cpu = time.process_time() - cpu  # first: on a busy machine Linux lets others run here, and that time is the sample's
+        wall = time.perf_counter() - begin
         loss = self._take_in(steps)
         self._events.sample(first_step, len(steps), wall, cpu, sum(step.data_wait_s for step in steps), loss)
         if last.epoch_ended:

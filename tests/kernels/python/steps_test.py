@@ -18,11 +18,13 @@ class Clock(object):
 
     def __init__(self):
         self.now = 100.0
+        self.others = 0.0  # seconds that others run for, each time the processor's time is asked for
 
     def monotonic(self):
         return self.now
 
     def process_time(self):
+        self.now += self.others
         return self.now / 2
 
     def spend(self, seconds):
@@ -152,6 +154,14 @@ class Steps(unittest.TestCase):
             self.clock.spend(1)
             recorder.step(OnADevice(self.clock))
         self.assertEqual((self.phase_end("first_step")["wall_s"], self.seconds()), (4, [4]))
+
+    def test_others_that_run_while_the_processors_time_is_read_make_the_step_longer(self):
+        recorder = self.recorder(LIMIT=100)
+        recorder.begin()
+        self.steps(recorder, 1)
+        self.clock.others, begin = 0.125, self.clock.now
+        self.steps(recorder, 4)
+        self.assertEqual(sum(self.seconds()), self.clock.now - begin - 0.125)  # the last is the next sample's
 
     def test_a_loss_that_is_no_number_is_left_out_and_one_that_is_not_finite_is_a_word(self):
         recorder = self.recorder()
