@@ -67,14 +67,34 @@ int say_process(const ChildEnd& end, std::optional<double> seconds, protocol::Ev
   return say_ok(events);
 }
 
+constexpr milliseconds kLook{50};
+
+/// Waits for the command, or for `done`: what is left then nobody needs. Empty: that came first, or it failed behind
+/// it, as where several processes train together and one has left them.
+std::optional<ChildEnd> wait_until(Child& child, const std::function<bool()>& done) {
+  for (;;) {
+    const auto end = child.wait(kLook);
+    if (end) return ended_well(*end) || !done() ? end : std::nullopt;
+    if (done()) return child.wait(kLook * 4);
+  }
+}
+
+/// Where the module leaves what a script learns, and ends the process that trained. Empty: it is not to.
+std::string learning_file() {
+  const char* file = std::getenv("NOCTURNE_INJECT_LEARNING");
+  return file == nullptr ? "" : file;
+}
+
 int run_process(const ChildPlan& plan, protocol::EventWriter& events) {
   events.ready({{"timing", "process"}});
   events.phase_begin("command");
   Child child(plan);
-  const ChildEnd end = child.wait();
-  if (!ended_well(end)) return end_as(end);
+  const std::string learnt = learning_file();
+  const auto end = learnt.empty() ? std::optional(child.wait()) : wait_until(child, [&] { return fs::exists(learnt); });
+  if (!end) child.terminate();
+  if (end && !ended_well(*end)) return end_as(*end);
   events.phase_end("command");
-  return say_process(end, std::nullopt, events);
+  return say_process(child.wait(), std::nullopt, events);
 }
 
 // --- the output -----------------------------------------------------------------------------------------------------
@@ -223,15 +243,21 @@ std::int64_t steps_by_now(const std::string& file) {
 /// Waits for the command, or for the process that trained to be gone with all `done`: whatever started it may have more
 /// to do, which nobody needs. Empty: that came first.
 std::optional<ChildEnd> wait_for_trainer(Child& child, const fs::path& pid_file, const std::function<bool()>& done) {
-  constexpr milliseconds kLook{50};
   pid_t trainer = 0;
   for (;;) {
-    if (const auto end = child.wait(kLook)) return end;
+    if (const auto end = child.wait(kLook)) return ended_well(*end) || !done() ? end : std::nullopt;
     if (trainer == 0) std::ifstream(pid_file) >> trainer;
     if (trainer <= 0 || ::kill(trainer, 0) == 0 || errno != ESRCH) continue;
     if (done()) return std::nullopt;
     return child.wait();
   }
+}
+
+/// Whether the process that trains has ended because nobody wants more steps of it.
+bool has_said_ended(const fs::path& pid_file) {
+  std::string trainer, word;
+  std::ifstream(pid_file) >> trainer >> word;
+  return word == "ended";
 }
 
 /// Where the module and nocturne_steps tell the steps.
@@ -308,7 +334,7 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
   const auto ended =
       request.turns ? std::optional(child.wait())
                     : wait_for_trainer(child, pid_file, [&] { return reported_steps(events_file.string()) >= wanted; });
-  if (!ended) {
+  if (!ended || (request.turns && !ended_well(*ended) && has_said_ended(pid_file))) {
     child.terminate();
     return say_ok(events);
   }

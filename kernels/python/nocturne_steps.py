@@ -45,6 +45,7 @@ class _Recorder(object):
         self.pid = os.getpid()
         self.limit = int(environment.get("NOCTURNE_STEPS_LIMIT", 0))
         self.per_sample = max(1, int(environment.get("NOCTURNE_STEPS_PER_SAMPLE", 1)))
+        self.pid_file = environment.get("NOCTURNE_STEPS_PID_FILE")
         self.turns_path = environment.get("NOCTURNE_STEPS_TURNS")
         self.turns = None
         self.room = 0 if self.turns_path else self.limit or float("inf")  # steps until a turn's end or the limit
@@ -176,9 +177,16 @@ class _Recorder(object):
             self.room = min(self.room, self.limit - self.steps)
 
     def finish(self):
-        self.ending = True
+        self.say_ended()
         sys.stdout.flush()
         raise SystemExit(0)
+
+    def say_ended(self):
+        """What started this process need not end well: where several train together, the others fail without it."""
+        self.ending = True
+        if self.pid_file:
+            with open(self.pid_file, "a") as file:
+                file.write(" ended")
 
     @contextlib.contextmanager
     def phase(self, name):

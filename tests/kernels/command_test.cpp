@@ -285,6 +285,46 @@ TEST_CASE("how a command ended is known where the ends of children were ignored"
   CHECK(WEXITSTATUS(end.status) == 1);
 }
 
+// As a launcher does whose other processes fail when the one that speaks has left them.
+TEST_CASE("a command that fails when all that was wanted of it is there has not failed", "[command]") {
+  const test::TemporaryFolder folder;
+  const auto events_file = folder.path() / "events.jsonl";
+  command::Options options;
+  options.events = events_file.string();
+  protocol::Request request;
+  request.steps = 2;
+  const auto ends_ok = [&](const std::string& script) {
+    std::filesystem::remove(events_file);
+    std::filesystem::remove(folder.path() / "steps.pid");
+    options.command = {"sh", "-c", script + "; exit 1"};
+    protocol::EventWriter events(events_file.string());
+    const int code = command::converse(options, request, events);
+    const auto ends = events_in(events_file, "end");
+    CHECK(code == (ends.empty() ? 1 : 0));
+    return !ends.empty() && ends.back()["status"] == "ok";
+  };
+  const std::string speaks = R"(echo $$ > "$NOCTURNE_STEPS_PID_FILE"; )";
+  const std::string sample = R"(echo '{"event": "sample", "steps": 1}' >> "$NOCTURNE_STEPS_EVENTS")";
+
+  options.timing = command::Timing::Steps;
+  CHECK_FALSE(ends_ok(speaks + sample));
+  CHECK(ends_ok(speaks + sample + "; " + sample));
+
+  request.turns = "turns";
+  CHECK_FALSE(ends_ok(speaks + sample + "; " + sample));
+  CHECK(ends_ok(speaks + R"(printf ' ended' >> "$NOCTURNE_STEPS_PID_FILE")"));
+  request.turns.reset();
+
+  options.timing = command::Timing::Process;
+  const std::string learnt = (folder.path() / "learning.json").string();
+  ::setenv("NOCTURNE_INJECT_LEARNING", learnt.c_str(), 1);
+  CHECK_FALSE(ends_ok("true"));
+  CHECK(ends_ok("touch '" + learnt + "'"));
+  CHECK(samples_in(events_file).size() == 1);
+  ::unsetenv("NOCTURNE_INJECT_LEARNING");
+  CHECK_FALSE(ends_ok("true"));
+}
+
 TEST_CASE("a command that cannot be started leaves no file open", "[command]") {
   const auto open_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");

@@ -16,9 +16,18 @@ nanoseconds share(nanoseconds whole, double part) {
 
 constexpr double kMargin = 1.2;  // process ends, evaluation on the test set; in what a whole run lasted, they are
 
+/// Seconds that a process needs beside its start and its steps, at most, where epochs end in it too.
+constexpr double kMostAround = 1;
+
 /// Seconds until the first step is over.
 double first_step(const space::Parts& parts) {
   return space::startup_time(parts) + parts.steady_step;
+}
+
+/// Epochs that end in so many steps after the first.
+std::int64_t epochs_ended(const space::Parts& parts, std::int64_t steps) {
+  if (!(parts.steps_per_epoch >= 1)) return 0;
+  return static_cast<std::int64_t>(static_cast<double>(steps + 1) / parts.steps_per_epoch);
 }
 
 /// What is kept for the finals out of a stretch of time, of which so much is left.
@@ -171,15 +180,29 @@ Pace pace_of(const space::Parts& parts) {
   return {.parts = parts, .turn_step = parts.steady_step};
 }
 
+double Pace::run_of(std::int64_t steps) const {
+  if (whole_run) return *whole_run;
+  return first_step(parts) + static_cast<double>(steps) * turn_step + around +
+         static_cast<double>(epochs_ended(parts, steps)) * evaluation;
+}
+
 Pace pace_of(const measure::CommandTemplate& own, const space::Trial& trial, nanoseconds run) {
   Pace result = pace_of(*trial.parts);
   if (own.empty()) return result;
   const double lasted = std::chrono::duration<double>(run).count();
+  const auto steps = trial.fidelity.steps;
   if (own.whole()) {
     // A process that is timed as a whole is one step; a clock that was set says less than that.
     result.whole_run = std::max(lasted, trial.parts->steady_step);
-  } else if (trial.fidelity.steps > 0) {
-    const double lines = (lasted - first_step(*trial.parts)) / static_cast<double>(trial.fidelity.steps);
+  } else if (own.timing == measure::Timing::Steps) {
+    // Of some tens of steps a second beside them is much: spread over each, it would be a minute of a pair's.
+    const double beside = std::max(0.0, lasted - result.run_of(steps));
+    const auto evaluations = epochs_ended(*trial.parts, steps);
+    const double most = evaluations > 0 ? kMostAround + space::startup_time(*trial.parts) : beside;
+    result.around = std::min(beside, most);
+    if (evaluations > 0) result.evaluation = (beside - result.around) / static_cast<double>(evaluations);
+  } else if (steps > 0) {
+    const double lines = (lasted - first_step(*trial.parts)) / static_cast<double>(steps);
     result.turn_step = std::max(result.turn_step, lines);
   }
   return result;
@@ -200,16 +223,13 @@ Pace pace_of(const CampaignSpec& spec, const db::StoredTrial& stored) {
 }
 
 nanoseconds forecast_trial(const RunSettings& run, const Pace& configuration) {
-  const double lasts = configuration.whole_run.value_or(first_step(configuration.parts) +
-                                                        static_cast<double>(run.steps) * configuration.turn_step);
-  return forecast_of(kMargin * run.repeats * lasts);
+  return forecast_of(kMargin * run.repeats * configuration.run_of(run.steps));
 }
 
 nanoseconds forecast_pair(const VerifySettings& verify, const Pace& baseline, const Pace& candidate) {
   const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
   const auto side = [&](const Pace& each, std::int64_t turn) {
-    if (each.whole_run) return *each.whole_run;
-    return kMargin * (first_step(each.parts) + static_cast<double>(verify.slices * turn) * each.turn_step);
+    return each.whole_run ? *each.whole_run : kMargin * each.run_of(verify.slices * turn);
   };
   return forecast_of(side(baseline, steps.baseline) + side(candidate, steps.candidate));
 }

@@ -112,6 +112,13 @@ struct Pace {
   double turn_step = 0;
   /// Seconds of a run, if a command is timed as a whole: a side of its pairs does nothing else.
   std::optional<double> whole_run{};
+  /// Seconds of a script's process before its import, after its last step, and of each evaluation between epochs: steps
+  /// are seen in it, and what the run lasted beyond them is none of their time.
+  double around = 0;
+  double evaluation = 0;
+
+  /// Seconds of a process that trains so many steps, as turns count them.
+  [[nodiscard]] double run_of(std::int64_t steps) const;
 };
 
 /// For one of our workers.

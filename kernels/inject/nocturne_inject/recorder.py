@@ -208,7 +208,8 @@ class Recorder(steps._Recorder):
         self.leave(1)
 
     def finish(self):
-        self.ending = True
+        self.tell_all()
+        self.say_ended()
         self.leave(0)
 
     def leave(self, code):

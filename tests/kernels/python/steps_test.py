@@ -177,6 +177,20 @@ class Steps(unittest.TestCase):
             self.steps(recorder, 10)
         self.assertEqual((left.exception.code, [each["steps"] for each in self.events("sample")]), (0, [2, 1]))
 
+    def test_that_no_more_steps_are_wanted_stands_behind_its_process(self):
+        pid_file = self.path + ".pid"
+        self.addCleanup(os.unlink, pid_file)
+        with open(pid_file, "w") as file:
+            file.write("7")
+        recorder = self.recorder(LIMIT=2, PID_FILE=pid_file)
+        recorder.begin()
+        self.steps(recorder, 2)
+        with open(pid_file) as file:
+            self.assertEqual(file.read(), "7")
+        self.assertRaises(SystemExit, self.steps, recorder, 1)
+        with open(pid_file) as file:
+            self.assertEqual(file.read(), "7 ended")
+
     def test_turns_allow_steps_and_their_end_is_the_end(self):
         handle, turns = tempfile.mkstemp(prefix="nocturne-turns-")
         self.addCleanup(os.unlink, turns)

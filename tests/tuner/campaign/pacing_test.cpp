@@ -279,6 +279,32 @@ TEST_CASE("pairs of a command last as long as its lines, or its runs, do", "[pac
   CHECK(std::abs(pair(tuner::pace_of(spec, trial, 33s)) - 1.2 * 2 * (5.001 + 24 * 0.001)) < 1e-6);
 }
 
+// 30 steps of 10 ms are a third of a second; the process needs a second to begin and to end beside them.
+TEST_CASE("what a script's process does beside its steps is not each step's in its pairs", "[pacing]") {
+  measure::CommandTemplate own;
+  own.groups = {{"train"}};
+  own.timing = measure::Timing::Steps;
+  space::Trial trial{.fidelity = {.steps = 30}, .outcome = space::Outcome::Ok};
+  trial.parts = space::Parts{.import = 2, .steps_per_epoch = 100, .steady_step = 0.01};
+  const tuner::VerifySettings verify{.slices = 6, .slice_steps = 60};
+  const auto side = [&](std::chrono::nanoseconds run) {
+    const tuner::Pace pace = tuner::pace_of(own, trial, run);
+    return std::chrono::duration<double>(tuner::forecast_pair(verify, pace, pace)).count() / 2;
+  };
+  CHECK(std::abs(side(3310ms) - 1.2 * (2.01 + 1 + 360 * 0.01)) < 1e-6);
+  CHECK(std::abs(side(0s) - 1.2 * (2.01 + 360 * 0.01)) < 1e-6);
+  CHECK(std::abs(std::chrono::duration<double>(
+                     tuner::forecast_trial({.steps = 30, .repeats = 1}, tuner::pace_of(own, trial, 3310ms)))
+                     .count() -
+                 1.2 * 3.31) < 1e-6);
+
+  // Where epochs end in a run, what is too long for a process' begin and end is an evaluation, and so is each in a
+  // pair.
+  trial.parts->steps_per_epoch = 15;
+  CHECK(std::abs(side(3310ms) - 1.2 * (2.01 + 1 + 360 * 0.01)) < 1e-6);
+  CHECK(std::abs(side(2310ms + 3s + 4s) - 1.2 * (2.01 + 3 + 360 * 0.01 + 24 * 2.0)) < 1e-6);
+}
+
 TEST_CASE("a forecast beyond all measure can still be multiplied", "[pacing]") {
   CHECK(tuner::forecast_of(1.5) == 1500ms);
   CHECK(tuner::forecast_of(-1) == 0s);

@@ -134,19 +134,20 @@ PairOrder Comparing::order_of(std::int64_t index) const {
   const auto& of_candidate = candidate_.trial.trial.parts;
   SliceSteps steps{.baseline = verify.slice_steps, .candidate = verify.slice_steps};  // where neither is known yet
   if (of_baseline && of_candidate) steps = slice_steps(verify, *of_baseline, *of_candidate);
-  return {.index = index,
-          .baseline = {.configuration = baseline_.configuration, .slice_steps = steps.baseline},
-          .candidate = {.configuration = candidate_.configuration, .slice_steps = steps.candidate},
-          .slices = verify.slices,
-          .method = method_,
-          .seed = session_->spec.run.seed + static_cast<std::uint64_t>(index)};
+  return session_->turns->fitted(
+      {.index = index,
+       .baseline = {.configuration = baseline_.configuration, .slice_steps = steps.baseline},
+       .candidate = {.configuration = candidate_.configuration, .slice_steps = steps.candidate},
+       .slices = verify.slices,
+       .method = method_,
+       .seed = session_->spec.run.seed + static_cast<std::uint64_t>(index)});
 }
 
 PairEnd Comparing::measure_pair() {
-  const auto began = session_->clock.steady();
-  return store(carry_out(order_of(next_index_++), {.baseline = baseline_.prepared, .candidate = candidate_.prepared},
+  const Ordered ordered{.order = order_of(next_index_++), .at = session_->clock.steady()};
+  return store(carry_out(ordered.order, {.baseline = baseline_.prepared, .candidate = candidate_.prepared},
                          session_->workplace()),
-               began);
+               ordered);
 }
 
 PairOrder Comparing::next_order(bool candidate_first) {
@@ -158,8 +159,8 @@ PairOrder Comparing::next_order(bool candidate_first) {
     if (!fits(next_index_)) passed_over_.insert(next_index_++);
     index = next_index_++;
   }
-  ordered_[index] = session_->clock.steady();
-  return order_of(index);
+  return ordered_.insert_or_assign(index, Ordered{.order = order_of(index), .at = session_->clock.steady()})
+      .first->second.order;
 }
 
 PairEnd Comparing::take(PairOnNode ended) {
@@ -168,11 +169,20 @@ PairEnd Comparing::take(PairOnNode ended) {
   return store(std::move(ended.answer), ordered);
 }
 
-PairEnd Comparing::store(PairAnswer answer, std::chrono::steady_clock::time_point ordered) {
+std::optional<std::string> Comparing::learn_turns(const PairOrder& order, const PairAnswer& answer) const {
+  const measure::CommandTemplate& own = session_->spec.worker.own;
+  return own.empty() || own.whole() ? std::nullopt : session_->turns->learn(order, answer);
+}
+
+PairEnd Comparing::store(PairAnswer answer, const Ordered& ordered) {
   if (answer.end == OrderEnd::Suspended) return PairEnd::Suspended;
   if (answer.end != OrderEnd::Finished) return PairEnd::Lost;
   db::PairRecord& pair = answer.pair;
   if (!answer.complete) {
+    if (const auto shorter = learn_turns(ordered.order, answer)) {
+      session_->say(db::Level::Info, *shorter);
+      return PairEnd::Suspended;
+    }
     for (const space::Run* run : {&pair.baseline.run, &pair.candidate.run}) {
       if (run->outcome == space::Outcome::Ok || run->outcome == space::Outcome::Killed) continue;
       session_->observer.note(fmt::format("pair {}: {}: {}", pair.index, space::to_text(run->outcome), run->reason));
@@ -186,7 +196,7 @@ PairEnd Comparing::store(PairAnswer answer, std::chrono::steady_clock::time_poin
   session_->store.add_pair(id_, pair);
   ++pairs_;
   ++measured_;
-  spent_ += session_->clock.steady() - ordered;
+  spent_ += session_->clock.steady() - ordered.at;
   return PairEnd::Stored;
 }
 

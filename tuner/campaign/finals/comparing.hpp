@@ -113,8 +113,15 @@ class Comparing final : public PairSeries {
   /// How the pairs of a comparison that begins now are measured; said to the observer where not as the campaign wants.
   [[nodiscard]] PairMethodChoice choose_method() const;
   [[nodiscard]] PairOrder order_of(std::int64_t index) const;
-  /// What came of a pair that was ordered then; stores it.
-  [[nodiscard]] PairEnd store(PairAnswer answer, std::chrono::steady_clock::time_point ordered);
+  /// A pair that was ordered, and when.
+  struct Ordered {
+    PairOrder order;
+    std::chrono::steady_clock::time_point at;
+  };
+  /// What came of it; stores it.
+  [[nodiscard]] PairEnd store(PairAnswer answer, const Ordered& ordered);
+  /// Whether its side ended by itself too soon, and shorter turns fit; the sentence that says so.
+  [[nodiscard]] std::optional<std::string> learn_turns(const PairOrder& order, const PairAnswer& answer) const;
 
   const Session* session_;
   ComparedSide baseline_, candidate_;
@@ -123,7 +130,7 @@ class Comparing final : public PairSeries {
   db::ComparisonId id_ = 0;
   std::int64_t pairs_ = 0, next_index_ = 0;
   std::set<std::int64_t> passed_over_;  ///< indices below it that no order had: of the side that was not to be first
-  std::map<std::int64_t, std::chrono::steady_clock::time_point> ordered_;  ///< pairs under way on nodes, by index
+  std::map<std::int64_t, Ordered> ordered_;  ///< pairs under way on nodes, by index
   std::int64_t measured_ = 0;
   std::chrono::nanoseconds spent_{};
   mutable StoredPairs judged_;           ///< remembers what was read
