@@ -18,6 +18,7 @@
 
 #include "measure/run/active_run.hpp"
 #include "measure/run/classify.hpp"
+#include "measure/run/event_reader.hpp"
 #include "measure/run/runner.hpp"
 
 namespace nocturne::measure {
@@ -245,8 +246,7 @@ Wait LiveSide::end(const PairLimits& limits) {
   const Wait waited = wait_until(limits, [this] { return active_.finished(); });
   if (waited != Wait::Done || side_.mode != TurnMode::Fifo) return waited;
   // One step too many may be written only after the worker was stopped: then each turn begins with that of the last.
-  std::int64_t steps = 0;
-  for (const space::Sample& sample : active_.events().samples) steps += sample.steps;
+  const std::int64_t steps = active_.events().steps();
   if (steps <= allowed_) return waited;
   break_rules(fmt::format("it trained {} steps in turns of {} together", steps, allowed_));
   return Wait::Ended;
@@ -388,7 +388,8 @@ void Pair::settle(const Stop& stop) {
   space::Run& failed = result_.runs[index_of(side)];
   if (failed.outcome == Outcome::Ok) {
     failed.outcome = Outcome::Failed;
-    failed.reason = fmt::format("ended after {} of {} slices", slices_of(side), plan_.slices);
+    failed.reason = fmt::format("ended by itself after {} of {} slices, {} steps behind the first: let it train longer",
+                                slices_of(side), plan_.slices, count_steps(failed.samples));
   }
 
   const Judgement lost{Outcome::Killed,

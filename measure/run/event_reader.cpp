@@ -113,10 +113,14 @@ std::string Events::open_phase() const {
   return {};
 }
 
-std::int64_t Events::steps() const {
+std::int64_t count_steps(std::span<const space::Sample> samples) {
   std::int64_t sum = 0;
   for (const auto& sample : samples) sum += sample.steps;
   return sum;
+}
+
+std::int64_t Events::steps() const {
+  return count_steps(samples);
 }
 
 bool EventReader::read(const RunFolder& folder) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,9 @@
 #include "space/run.hpp"
 
 namespace nocturne::measure {
+
+/// Steps timed by all of them.
+[[nodiscard]] std::int64_t count_steps(std::span<const space::Sample> samples);
 
 /// The worker's last word.
 struct EndEvent {
@@ -61,7 +65,7 @@ struct Events {
 
   /// The phase begun last and not ended, or empty.
   [[nodiscard]] std::string open_phase() const;
-  /// Steps timed by all samples.
+  /// count_steps() of the samples.
   [[nodiscard]] std::int64_t steps() const;
 };
 

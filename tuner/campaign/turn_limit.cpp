@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "space/run.hpp"
+#include "measure/run/event_reader.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -26,8 +26,7 @@ PairOrder TurnLimit::fitted(PairOrder order) const {
 std::optional<std::string> TurnLimit::learn(const PairOrder& order, const PairAnswer& answer) {
   for (const space::Run* run : {&answer.pair.baseline.run, &answer.pair.candidate.run}) {
     if (run->outcome != space::Outcome::Failed || run->exit_code != 0) continue;
-    std::int64_t steps = 0;
-    for (const space::Sample& sample : run->samples) steps += sample.steps;
+    const std::int64_t steps = measure::count_steps(run->samples);
     const std::int64_t fits = steps / std::max<std::int64_t>(1, order.slices) - kLeftOut;
     if (fits < 1 || fits >= longest_turn(order)) continue;
     longest_ = longest_ == 0 ? fits : std::min(longest_, fits);

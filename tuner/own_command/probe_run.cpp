@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/run/event_reader.hpp"
 #include "measure/run/launch.hpp"
 #include "tuner/campaign/session.hpp"
 #include "tuner/executor/own_command.hpp"
@@ -62,7 +63,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   std::filesystem::remove_all(plan.folder, ignored);
   if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
     probe.timing = measure::Timing::Steps;
-    for (const space::Sample& sample : run.samples) probe.steps += sample.steps;
+    probe.steps = measure::count_steps(run.samples);
     probe.ended_by_itself = probe.steps < kDetectSteps;
   }
   return probe;
