@@ -69,12 +69,16 @@ int say_process(const ChildEnd& end, std::optional<double> seconds, protocol::Ev
 
 constexpr milliseconds kLook{50};
 
-/// Waits for the command, or for `done`: what is left then nobody needs. Empty: that came first, or it failed behind
-/// it, as where several processes train together and one has left them.
+/// Empty: the command failed when all that was wanted of it was there, as where several processes train together and
+/// one has left them. That is no failure.
+std::optional<ChildEnd> unless_done(const ChildEnd& end, const std::function<bool()>& done) {
+  return ended_well(end) || !done() ? std::optional(end) : std::nullopt;
+}
+
+/// Waits for the command, or for `done`: what is left then nobody needs. Empty: that came first.
 std::optional<ChildEnd> wait_until(Child& child, const std::function<bool()>& done) {
   for (;;) {
-    const auto end = child.wait(kLook);
-    if (end) return ended_well(*end) || !done() ? end : std::nullopt;
+    if (const auto end = child.wait(kLook)) return unless_done(*end, done);
     if (done()) return child.wait(kLook * 4);
   }
 }
@@ -245,7 +249,7 @@ std::int64_t steps_by_now(const std::string& file) {
 std::optional<ChildEnd> wait_for_trainer(Child& child, const fs::path& pid_file, const std::function<bool()>& done) {
   pid_t trainer = 0;
   for (;;) {
-    if (const auto end = child.wait(kLook)) return ended_well(*end) || !done() ? end : std::nullopt;
+    if (const auto end = child.wait(kLook)) return unless_done(*end, done);
     if (trainer == 0) std::ifstream(pid_file) >> trainer;
     if (trainer <= 0 || ::kill(trainer, 0) == 0 || errno != ESRCH) continue;
     if (done()) return std::nullopt;
@@ -332,9 +336,9 @@ int run_steps(const Options& options, ChildPlan plan, const protocol::Request& r
     plan.environment["NOCTURNE_STEPS_LIMIT"] = std::to_string(wanted);
   Child child(plan);
   const auto ended =
-      request.turns ? std::optional(child.wait())
+      request.turns ? unless_done(child.wait(), [&] { return has_said_ended(pid_file); })
                     : wait_for_trainer(child, pid_file, [&] { return reported_steps(events_file.string()) >= wanted; });
-  if (!ended || (request.turns && !ended_well(*ended) && has_said_ended(pid_file))) {
+  if (!ended) {
     child.terminate();
     return say_ok(events);
   }

@@ -33,7 +33,7 @@ enum class PreflightMode {
   Only,   ///< and nothing else: no search; what failed before is tried again
 };
 
-/// References outlive the session; nothing here is owned.
+/// References outlive the session. Copies of it share what its pairs have learnt.
 struct Session {
   const CampaignSpec& spec;
   db::Store& store;

@@ -159,8 +159,9 @@ PairOrder Comparing::next_order(bool candidate_first) {
     if (!fits(next_index_)) passed_over_.insert(next_index_++);
     index = next_index_++;
   }
-  return ordered_.insert_or_assign(index, Ordered{.order = order_of(index), .at = session_->clock.steady()})
-      .first->second.order;
+  const Ordered ordered{.order = order_of(index), .at = session_->clock.steady()};
+  ordered_.insert_or_assign(index, ordered);
+  return ordered.order;
 }
 
 PairEnd Comparing::take(PairOnNode ended) {
