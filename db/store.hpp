@@ -209,6 +209,8 @@ class Store {
   // ---- paired verification (store_comparisons.cpp) ----
 
   ComparisonId begin_comparison(const ComparisonRecord& record);  ///< OWNER
+  /// Its pairs are measured and judged otherwise than when it began. REQUIRES: it has none. OWNER
+  void set_method(ComparisonId comparison, const std::string& method, const std::string& estimator);
   /// A pair whole: both runs and the slices. OWNER
   void add_pair(ComparisonId comparison, const PairRecord& pair);
   /// Replaces the verdict of the same comparison and horizon. OWNER

@@ -70,6 +70,14 @@ ComparisonId Store::begin_comparison(const ComparisonRecord& record) {
   });
 }
 
+void Store::set_method(ComparisonId comparison, const std::string& method, const std::string& estimator) {
+  connection_->write([&](Database& database) {
+    require_owner_of(*connection_, comparison);
+    execute(database, "UPDATE comparisons SET method = ?2, estimator = ?3 WHERE id = ?1", comparison, method,
+            estimator);
+  });
+}
+
 void Store::add_pair(ComparisonId comparison, const PairRecord& pair) {
   connection_->write([&](Database& database) {
     require_owner_of(*connection_, comparison);

@@ -340,6 +340,8 @@ class TuneCommand(unittest.TestCase):
                  (("--vary", "--a=1,1", "--", "true"), "twice"),
                  (("--vary", "--a=1", "--vary", "--a=2", "--", "true"), "there is already"),
                  (("--time", "steps", "--vary", "--batch-size=1,2", "--", "true"), "--examples"),
+                 (("--time", "process", "--epochs", "3", "--", "true"), "timed as a whole"),
+                 (("--epochs", "0", "--", "true"), "--epochs"),
                  (("--pattern", "(", "--", "true"), "regular expression")]
         with Workspace() as workspace:
             for arguments, sentence in cases:

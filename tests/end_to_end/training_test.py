@@ -1,6 +1,7 @@
 """A training of PyTorch that knows nothing of Nocturne, as its user meets it: tuned, applied, written down; its files stay."""
 
 import hashlib
+import json
 import pathlib
 import re
 import shutil
@@ -16,7 +17,7 @@ from injected import python_with  # noqa: E402
 
 SKIPPED = 77
 SCRIPTS = ["mnist.py", "own_clock.py"]
-TRAINING = ["mnist.py", "--epochs", "1", "--images", "1920", "--save-model"]
+TRAINING = ["mnist.py", "--epochs", "2", "--images", "1920", "--save-model"]
 
 
 def fingerprint(folder):
@@ -48,6 +49,14 @@ class Training(unittest.TestCase):
         trials = self.place.json("list", "trials")["trials"]
         self.assertEqual(len(trials), 6)
         self.assertNotIn("failed", {each["outcome"] for each in trials if "compile" not in each["configuration"]})
+
+    def test_the_time_is_that_of_the_epochs_that_its_loop_trains(self):
+        self.assertRegex(self.tuned.stderr, r"it trains +2 epochs: for epoch in range\(1, options\.epochs \+ 1\)")
+        self.assertIn("times of 2 epochs", self.tuned.stdout)
+        for more, epochs in (([], 2), (["--epochs", "5"], 5)):
+            written = self.place.run("tune", *more, "--write-campaign", "-", "--", self.python, *TRAINING, check=0, cwd=self.folder)
+            self.assertEqual(json.loads(written.stdout)["objective"]["epochs"], [epochs])
+            self.assertNotIn("runs once", written.stderr)  # what the database knows of it serves
 
     def test_its_folder_is_left_as_it_was(self):
         self.assertEqual(fingerprint(self.folder), self.before)

@@ -18,7 +18,7 @@
 #include "space/fingerprint.hpp"
 #include "tuner/campaign/clock.hpp"
 #include "tuner/campaign/observer.hpp"
-#include "tuner/campaign/turn_limit.hpp"
+#include "tuner/campaign/pair_limits.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/executor.hpp"
 #include "tuner/executor/interruption.hpp"
@@ -50,7 +50,7 @@ struct Session {
   std::vector<space::Configuration> wanted = {};  ///< measured after the default, before what the strategy asks
   PreflightMode preflight = PreflightMode::No;
   std::optional<std::chrono::nanoseconds> preflight_limit = {};  ///< no further software stack is begun after this time
-  std::shared_ptr<TurnLimit> turns = std::make_shared<TurnLimit>();  ///< of all pairs that it measures
+  std::shared_ptr<PairLimits> pair_limits = std::make_shared<PairLimits>();  ///< of all pairs that it measures
 
   /// What its orders are carried out with, and what that does.
   [[nodiscard]] Workplace workplace() const {

@@ -302,8 +302,6 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_recipe(
                                  ": beside other frameworks its time must come from steps: \"time\" is "
                                  "\"steps\", or a pattern");
       }
-      // Its steps are compared with those of other frameworks; the time of a whole process would contain the start,
-      // too.
       prepared.own = std::make_shared<const measure::CommandTemplate>(std::move(*command));
       return prepare_command(spec_, configuration, options_.installation, std::move(prepared));
     }

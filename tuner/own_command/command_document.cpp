@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <utility>
 #include <variant>
@@ -157,10 +158,13 @@ void add_levers(const OwnCommand& command, const std::set<std::string>& taken, J
   }
 }
 
-/// The time of an epoch; or until the network is accurate enough, which depends on the levers that change what is
-/// learnt and, as far as anybody knows, on every option of its own.
+/// The time of the epochs that it trains; or until the network is accurate enough, which depends on the levers that
+/// change what is learnt and, as far as anybody knows, on every option of its own.
 Json objective_of(const OwnCommand& command, const Json& levers) {
-  if (command.accuracy.empty()) return {{"epochs", Json::array({1})}};
+  if (command.accuracy.empty()) {
+    const bool is_whole = command.epochs == std::floor(command.epochs);
+    return {{"epochs", Json::array({is_whole ? Json(std::llround(command.epochs)) : Json(command.epochs)})}};
+  }
   Json learning = Json::array({"batch"});
   for (const auto& [name, lever] : levers.items())
     if (lever.value("changes", "") == measure::kChangesLearning && name != "batch") learning.push_back(name);
@@ -172,8 +176,9 @@ Json objective_of(const OwnCommand& command, const Json& levers) {
 /// Examples of an epoch, or steps where each is one.
 std::int64_t epoch_of(const OwnCommand& command, bool has_batch) {
   if (command.examples) return *command.examples;
+  const std::int64_t steps = command.steps_per_epoch.value_or(kStepsOfAnEpoch);
   // With a batch the unit is the example, so that larger batches mean fewer steps of the same epoch.
-  return has_batch ? kStepsOfAnEpoch * command.batch.value_or(1) : command.steps_per_epoch.value_or(kStepsOfAnEpoch);
+  return has_batch ? steps * command.batch.value_or(1) : steps;
 }
 
 /// The words as a template under construction: each stands for itself or has a place.

@@ -29,6 +29,7 @@ struct OwnCommand {
   std::optional<std::int64_t> examples;  ///< in one epoch
   std::optional<std::int64_t> batch;     ///< examples of a step as the script trains, where that was seen
   std::optional<std::int64_t> steps_per_epoch;
+  double epochs = 1;              ///< that it trains; of a process that is timed as a whole 1
   std::vector<SeenLever> levers;  ///< that were seen to apply
   bool allow_batch = false;       ///< levers that change what is learnt may be used
   measure::Files files = measure::Files::InPlace;

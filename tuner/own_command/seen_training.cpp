@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "measure/run/launch.hpp"
 #include "measure/supervisor/run_folder.hpp"
 #include "tuner/own_command/utf8.hpp"
@@ -137,6 +139,14 @@ std::string inert_expression(const LeverValue& at) {
   return at.lever + std::string(kUnequal) + at.value + "'";
 }
 
+std::optional<double> epochs_trained(const SeenTraining& seen) {
+  if (seen.epochs) return static_cast<double>(*seen.epochs);
+  if (!seen.steps_in_all) return std::nullopt;
+  if (!seen.steps_per_epoch) return 1;  // all of it is one
+  const double epochs = static_cast<double>(*seen.steps_in_all) / static_cast<double>(*seen.steps_per_epoch);
+  return std::stod(fmt::format("{:.4g}", epochs));  // as people write it
+}
+
 std::optional<SeenTraining> read_training_report(const fs::path& file) {
   const auto document = read_object(file);
   if (!document) return std::nullopt;
@@ -147,6 +157,9 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .batch = count_at(*document, "batch"),
                     .steps_per_epoch = count_at(*document, "steps_per_epoch"),
                     .examples_per_epoch = count_at(*document, "examples_per_epoch"),
+                    .epochs = count_at(*document, "epochs"),
+                    .steps_in_all = count_at(*document, "steps_in_all"),
+                    .trains = text_at(*document, "trains"),
                     .notes = texts_at(*document, "notes", kMostNotes)};
   if (const auto step = document->find("step_seconds"); step != document->end() && step->is_number()) {
     if (const double seconds = step->get<double>(); std::isfinite(seconds) && seconds > 0) seen.step_seconds = seconds;

@@ -39,12 +39,17 @@ struct SeenTraining {
   std::string unit;                                  ///< what a step is: "optimizer step", "backward", …
   std::optional<std::int64_t> batch;                 ///< examples of a step
   std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
+  std::optional<std::int64_t> epochs, steps_in_all;  ///< that it trains, by its loops; at most one of both
+  std::string trains;                                ///< which loop says so
   std::optional<double> step_seconds{};
   std::map<std::string, double> share{};         ///< shares of a step's time: data, forward, backward, optimizer, other
   std::vector<SeenLever> levers{};               ///< that can apply
   std::map<std::string, std::string> refused{};  ///< lever → why not
   std::vector<std::string> notes;                ///< sentences for the user
 };
+
+/// The epochs that it trains; below 1 where its steps end before the data do. Empty: not known.
+[[nodiscard]] std::optional<double> epochs_trained(const SeenTraining& seen);
 
 /// Empty: there is no report, or it is none. What is no value of its key is left out.
 [[nodiscard]] std::optional<SeenTraining> read_training_report(const std::filesystem::path& file);

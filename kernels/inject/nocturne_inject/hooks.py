@@ -1,8 +1,9 @@
 """Replaces a method of a framework by one that tells of its calls and is otherwise as it was."""
 
 import functools
+import sys
 
-from . import hide
+from . import hide, loops
 from .periods import Periods
 
 
@@ -126,7 +127,8 @@ class Alternating(object):
     made for each step says nothing.
     """
 
-    def __init__(self):
+    def __init__(self, session):
+        self.session = session
         self.last = None     # the iterator that was asked last: its id, and it is alive while it is asked
         self.batches = 0     # since the last step
         self.steps = 0       # since an iterator began
@@ -135,9 +137,16 @@ class Alternating(object):
         """Before a batch is asked for; `new`: its first. Returns whether the time since the last step is no step's."""
         same, self.last = self.last == id(iterator), id(iterator)
         if new:
+            self.loop_begins(sys._getframe(1))
             between, self.steps = self.steps != 1, 0
             return between
         return not same and self.batches >= 2
+
+    def loop_begins(self, frame):
+        """Until the first step: the last loader that began gives its batches."""
+        report = self.session.report
+        if report and report.path and self.session.recorder is None:
+            report.length.epochs = loops.nearest(frame)
 
     def came(self):
         self.batches += 1

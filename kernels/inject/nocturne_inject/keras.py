@@ -7,7 +7,7 @@ step's. train_on_batch counts as a loop of the script's own (tensorflow.py).
 
 import sys
 
-from . import evaluations, levers
+from . import evaluations, levers, loops
 from .hooks import Events, class_that_defines, hook
 
 ARGUMENTS = {"x": 1, "batch_size": 3, "callbacks": 6, "validation_split": 7}  # of fit, behind the model
@@ -159,6 +159,7 @@ class Counter(object):
         known = {"batch": self.batch, "steps_per_epoch": (self.params or {}).get("steps"),
                  "examples_per_epoch": self.examples}
         facts.update({name: value for name, value in known.items() if value})
+        self.fit.session.report.length.epochs = loops.told((self.params or {}).get("epochs"), "epochs of fit")
         facts["versions"]["keras"] = str(self.fit.keras.__version__)
         if self.fit.watch:
             from . import tensorflow

@@ -20,7 +20,7 @@ import time
 import weakref
 from _thread import get_ident
 
-from . import levers
+from . import levers, loops
 from .hooks import hook
 from .lever_error import LeverError
 
@@ -129,6 +129,8 @@ class Loaders(object):
         known = self.of(loader)
         if known.kind == "map":  # asked for its length, an iterable one would warn where it gives more
             _measure(known, loader)
+        if self.closely and known.loop is None:
+            known.loop = loops.nearest(sys._getframe(1))
         return known  # for many a loader is gone as soon as its iterator is made
 
     def began(self, known, iterator):

@@ -26,7 +26,7 @@ class Training(object):
         self.session = session
         self.trainers = weakref.WeakSet()  # that live
         self.events = Events(session, lambda: {id(each) for each in self.trainers})
-        self.alternating = Alternating()
+        self.alternating = Alternating(session)
         self.heads = []        # of the backwards since the last step
         self.backwards = 0     # under way, one inside the other
         self.stepping = None   # the trainer whose step is under way

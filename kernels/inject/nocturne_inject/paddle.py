@@ -26,7 +26,7 @@ class Training(object):
         self.session = session
         self.optimizers = weakref.WeakSet()  # that live
         self.events = Events(session, lambda: {id(each) for each in self.optimizers})
-        self.alternating = Alternating()
+        self.alternating = Alternating(session)
         self.losses = []       # of the backwards since the last step
         self.stepping = False
         self.loader = self.batch = None

@@ -274,6 +274,7 @@ class Training(Events):
         if known is None:
             self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
             return
+        self.session.report.length.epochs = known.loop
         examples = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)
         events = max(1, len(self.periods.history))
         a_step = max(1, min(came, self.backwards_in_all) * (self.periods.length or 1) // events)

@@ -101,6 +101,8 @@ class Recorder(steps._Recorder):
             environment["NOCTURNE_STEPS_EVENTS"] = os.devnull
         super(Recorder, self).__init__(environment)
         atexit.register(self.tell_all)
+        if session.report and session.report.path:
+            self.step = self.step_and_look
 
     def begin(self):
         imported, cpu = self.session.imported_at
@@ -143,6 +145,10 @@ class Recorder(steps._Recorder):
             self.refuse("failed", "a step has %d examples, and %s were expected: another amount of work cannot be "
                                   "compared" % (batch, expected))
         self.write(event="ready", timing="steps", **self.facts)
+
+    def step_and_look(self, loss, count=1):
+        self.session.guarded(self.session.report.length.stepped)(sys._getframe(1), self.steps + 1)
+        Recorder.step(self, loss, count)
 
     def fall_silent(self):
         self.session.listening = False

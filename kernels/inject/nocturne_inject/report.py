@@ -11,7 +11,7 @@ import platform
 import shutil
 import sys
 
-from . import levers
+from . import levers, loops
 
 
 def cpu_flags():
@@ -47,6 +47,7 @@ class Report(object):
         self.unit = None             # "optimizer step", "backward", "call", "batch"
         self.events_per_step = None
         self.look = lambda seen: None
+        self.length = loops.Length()
         self.seen = levers.Seen()
         self.seen.python = platform.python_version()
         self.seen.cpus = cpus()
@@ -106,6 +107,7 @@ class Report(object):
             seen.step_seconds, seen.share = speaker.step_seconds(), speaker.share()
             facts = {name: speaker.facts.get(name) for name in ("batch", "steps_per_epoch", "examples_per_epoch")}
             found.update(facts, steps=max(0, speaker.steps), step_seconds=seen.step_seconds, share=seen.share)
+            found.update(self.length.facts(facts["steps_per_epoch"]))
         if self.others_path() and os.path.exists(self.others_path()):
             note("more than one process trains: one of them is timed")
         for name, (_, reason) in sorted(self.session.failed_levers.items()):

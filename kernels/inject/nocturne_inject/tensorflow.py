@@ -261,7 +261,7 @@ class OwnLoop(object):
         self.tf = tf
         self.events = Events(session, self.alive)
         self.session = session
-        self.alternating = Alternating()
+        self.alternating = Alternating(session)
         self.begun = weakref.WeakSet()      # iterators
         self.iterator = None                # that was asked last, weakly
         self.batch = None

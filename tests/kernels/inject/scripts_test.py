@@ -43,6 +43,7 @@ class Script(object):
         self.epoch = more.pop("epoch", None)             # batch, steps and examples of an epoch, where a loader tells
         self.long = more.pop("long", False)
         self.missed = more.pop("missed", 0)              # steps at most that the module needs to understand
+        self.length = more.pop("length", None)           # what its loops say: epochs, or steps in all
         self.shares = more.pop("shares", True)           # whether it sees what a step's time goes into
         assert not more, more
 
@@ -67,10 +68,11 @@ ALL = [
     Script("gan.py", "--epochs", "2", "--pictures", "1280", "--width", "8", "--out", ".", events=2, missed=1,
            epoch=(64, 20, 1280)),
     Script("vae.py", "--epochs", "2", "--pictures", "5120", "--results", "results", epoch=(128, 40, 5120)),
-    Script("lbfgs.py", "--steps", "16", "--evaluations", "6", "--waves", "8", "--length", "12", "--save", "ahead.pt"),
+    Script("lbfgs.py", "--steps", "16", "--evaluations", "6", "--waves", "8", "--length", "12", "--save", "ahead.pt",
+           length={"steps_in_all": 16}),
     Script("classifier.py", "--epochs", "2", "--pictures", "1024", "--checkpoint", "checkpoint.pt", epoch=(64, 16, 1024)),
     Script("lbfgs.py", "--steps", "2", "--evaluations", "15", "--length", "600", "--save", "ahead.pt", unit="backward",
-           clock="backward", missed=15, long=True),
+           clock="backward", missed=15, length={"epochs": None, "steps_in_all": None}, long=True),
     Script("trainer.py", "lightning", "--epochs", "1", "--save", "model.pt", **ONE, **LIGHTNING),
     Script("trainer.py", "lightning", "--epochs", "1", "--accumulate", "4", "--save", "model.pt", **FOUR, **LIGHTNING),
     Script("trainer.py", "transformers", "--epochs", "1", "--save", "model.pt", **ONE, **TRANSFORMERS),
@@ -190,6 +192,8 @@ class Scripts(unittest.TestCase):
         self.assertEqual((report["unit"], report["events_per_step"]), (script.unit, script.events))
         if script.epoch:
             self.assertEqual((report["batch"], report["steps_per_epoch"], report["examples_per_epoch"]), script.epoch)
+        told = script.length or {"epochs": int(script.words[script.words.index("--epochs") + 1])}
+        self.assertEqual({key: report.get(key) for key in told}, told)
         self.assertAlmostEqual(sum(report["share"].values()), script.shares, places=2)
         self.assertEqual([each for each in report["notes"] if re.search(r"\w(Error|Exception): ", each)], [])
         named = [each["name"] for each in report["levers"] + report["refused"]]

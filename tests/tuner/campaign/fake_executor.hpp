@@ -32,7 +32,8 @@ class FakeExecutor final : public tuner::Executor {
   std::function<space::Outcome(const space::Configuration&)> fate_in_turns = [](const space::Configuration&) {
     return space::Outcome::Ok;
   };
-  std::optional<int> signal = {};  ///< signal that ends runs which do not end well
+  std::optional<int> exit_code = {};  ///< with which a side of a pair in turns fails
+  std::optional<int> signal = {};     ///< signal that ends runs which do not end well
   /// What the device of a run says, by the run's count from 0.
   std::function<std::optional<space::DeviceReport>(std::size_t)> device = [](std::size_t) { return std::nullopt; };
 
@@ -193,6 +194,7 @@ class FakeExecutor final : public tuner::Executor {
       if (outcome == space::Outcome::Ok) continue;
       result.runs[side].outcome = outcome;
       result.runs[side].reason = "the test wanted it";
+      result.runs[side].exit_code = exit_code;
       result.runs[1 - side].outcome = space::Outcome::Killed;
       for (space::Run& run : result.runs) run.samples.clear();
       return true;

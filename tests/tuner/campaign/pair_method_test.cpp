@@ -48,6 +48,20 @@ tuner::CampaignSpec duelling_spec(const std::string& verify) {
   return std::move(*spec);
 }
 
+/// The same of a command of the user's own.
+tuner::CampaignSpec command_spec() {
+  auto spec = tuner::parse_campaign(R"({
+    "campaign": "test", "workload": {"training_examples": 100},
+    "objective": {"minimise": "time", "epochs": [12]}, "worker": {"template": ["/bin/true"], "time": "steps"},
+    "space": {"parameters": [{"name": "threads", "stage": "run", "range": [1, 4], "default": 1}]},
+    "strategy": {"name": "exhaustive"},
+    "verify": {"pairs": 4, "most_pairs": 4, "selection_pairs": 12, "accuracy_epochs": 0,
+               "gate": {"on": false}}})",
+                                    "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
 /// Two threads are the best.
 double duelling_step(const space::Configuration& configuration) {
   const auto threads = std::get<std::int64_t>(*configuration.find("threads"));
@@ -184,6 +198,48 @@ TEST_CASE("a duet that the machine does not allow takes turns, and says so", "[p
   CHECK(std::ranges::any_of(campaign_fixture.watcher.notes, [](const std::string& note) {
     return note.find("slices instead of duet, for a side uses 2 of 2 CPUs") != std::string::npos;
   }));
+}
+
+TEST_CASE("commands that cannot live beside each other are compared one after the other, and that is learnt once",
+          "[pair_method]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = [](const space::Configuration& each) {
+    return duelling_step(each) - (each.integer_of("threads") == 3 ? 0.0805 : 0);
+  };
+  campaign_fixture.executor.fate_in_turns = [](const auto&) { return space::Outcome::Failed; };
+  campaign_fixture.executor.exit_code = 1;
+  campaign_fixture.sit(command_spec());
+  CHECK(campaign_fixture.executor.pairs == 1);  // in turns; it fails
+  const auto store = campaign_fixture.reading();
+  const auto comparisons = store.comparisons(store.find_campaign("test").value().id);
+  CHECK(comparisons.size() >= 2);
+  for (const db::StoredComparison& each : comparisons) {
+    CHECK(each.record.method == "sequential");
+    CHECK(each.record.estimator == "median");
+    CHECK_FALSE(each.pairs.empty());
+  }
+  const auto answer = campaign_fixture.answer();
+  REQUIRE(answer.verdict);
+  CHECK(answer.verdict->verdict == "faster");
+  CHECK(answer.verdict->pairs == 4);
+  CHECK(std::ranges::count_if(campaign_fixture.watcher.notes, [](const std::string& note) {
+          return note.contains("failed beside the other one");
+        }) == 1);
+}
+
+TEST_CASE("a command that fails however it is measured has no verdict", "[pair_method]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  campaign_fixture.executor.step_seconds = duelling_step;
+  campaign_fixture.executor.fate_in_turns = [](const auto&) { return space::Outcome::Failed; };
+  campaign_fixture.executor.exit_code = 1;
+  campaign_fixture.executor.fate = [](std::size_t run, const auto&) {
+    return run < 4 ? space::Outcome::Ok : space::Outcome::Failed;
+  };
+  campaign_fixture.sit(command_spec());
+  CHECK_FALSE(campaign_fixture.answer().verdict);
+  CHECK(campaign_fixture.executor.pairs >= 1);
 }
 
 }  // namespace nocturne::test

@@ -18,9 +18,10 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-constexpr const char* kReport = R"({
+constexpr const char* kReport = R"json({
   "version": 1, "framework": "pytorch", "framework_version": "2.15.0", "python": "3.11.2", "device": "cpu",
   "unit": "optimizer step", "batch": 64, "steps_per_epoch": 938, "examples_per_epoch": 60000, "step_seconds": 0.068,
+  "epochs": 14, "trains": "for epoch in range(14) (train.py, line 30)",
   "share": {"data": 0.25, "forward": 0.3, "odd": "x", "more": 7},
   "levers": [
     {"name": "autocast", "stage": "run", "values": ["script", "bf16"], "description": "bf16", "changes": "precision",
@@ -40,7 +41,7 @@ constexpr const char* kReport = R"({
     {"name": "path", "values": ["script", "1"], "variable": "PATH"},
     {"name": "one", "values": ["script"], "variable": "NOCTURNE_LEVER_ONE"}, 7],
   "refused": [{"name": "compile", "reason": "no C++ compiler"}, []],
-  "notes": ["one loss was not seen", 3]})";
+  "notes": ["one loss was not seen", 3]})json";
 
 SeenTraining seen() {
   const test::TemporaryFolder folder;
@@ -79,6 +80,9 @@ TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
   CHECK(training.framework == "pytorch");
   CHECK(training.batch == 64);
   CHECK(training.step_seconds == 0.068);
+  CHECK(training.epochs == 14);
+  CHECK(training.trains == "for epoch in range(14) (train.py, line 30)");
+  CHECK_FALSE(training.steps_in_all);
   CHECK(training.share == std::map<std::string, double>{{"data", 0.25}, {"forward", 0.3}});
   REQUIRE(training.levers.size() == 6);  // threads is the surroundings', the others are none
   CHECK(training.levers[0].name == "autocast");
@@ -90,6 +94,34 @@ TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
   CHECK(training.levers[4].name == "batch");
   CHECK(training.refused == std::map<std::string, std::string>{{"compile", "no C++ compiler"}});
   CHECK(training.notes == std::vector<std::string>{"one loss was not seen"});
+}
+
+TEST_CASE("epochs are those of a loop over epochs, or what a loop over steps makes of them", "[own_command]") {
+  SeenTraining training;
+  CHECK_FALSE(epochs_trained(training));
+  training.steps_in_all = 100;
+  CHECK(epochs_trained(training) == 1.0);  // all of them are one
+  training.steps_per_epoch = 40;
+  CHECK(epochs_trained(training) == 2.5);
+  training.steps_per_epoch = 300;
+  CHECK(epochs_trained(training) == 0.3333);
+  training.epochs = 3;
+  training.steps_in_all.reset();
+  CHECK(epochs_trained(training) == 3.0);
+}
+
+TEST_CASE("a campaign of a command has the epochs that it trains", "[own_command]") {
+  OwnCommand command = trained(false);
+  CHECK(command_document(command)->at("/objective/epochs"_json_pointer).dump() == "[1]");
+  command.epochs = 14;
+  CHECK(command_document(command)->at("/objective/epochs"_json_pointer).dump() == "[14]");
+  command.epochs = 2.5;
+  CHECK(spec_of(command).objective.epochs == std::vector{2.5});
+  CHECK(spec_of(command).objective.primary == 2.5);
+  command.examples.reset();
+  CHECK(spec_of(command).workload.training_examples == 938 * 64);  // as a loader says that does not know its examples
+  command.steps_per_epoch.reset();
+  CHECK(spec_of(command).workload.training_examples == 1000 * 64);
 }
 
 TEST_CASE("what stands in a report's place is no report", "[own_command]") {

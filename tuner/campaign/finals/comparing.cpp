@@ -27,6 +27,9 @@ using measure::PairMethod;
 
 constexpr double kUsableOfDevice = 0.9;
 
+/// Of commands that cannot live beside each other.
+constexpr PairMethodChoice kApart{.method = PairMethod::Sequential, .estimator = measure::StepEstimator::Median};
+
 std::string too_many_threads(const space::Configuration& configuration, std::size_t cpus) {
   const auto threads = configuration.integer_of("threads");
   if (!threads) return "a side does not say how many threads it uses";
@@ -114,6 +117,7 @@ Comparing Comparing::open(const Session& session, ComparedSide baseline, Compare
 }
 
 PairMethodChoice Comparing::choose_method() const {
+  if (takes_turns() && session_->pair_limits->apart()) return kApart;
   if (!session_->spec.worker.own.empty()) return {};  // how its pairs are timed, its own template says
   auto choice = choose_pair_method(session_->spec.verify, paired_side(baseline_), paired_side(candidate_),
                                    session_->executor.cpus().size(), session_->executor.shared_memory_bytes());
@@ -134,7 +138,7 @@ PairOrder Comparing::order_of(std::int64_t index) const {
   const auto& of_candidate = candidate_.trial.trial.parts;
   SliceSteps steps{.baseline = verify.slice_steps, .candidate = verify.slice_steps};  // where neither is known yet
   if (of_baseline && of_candidate) steps = slice_steps(verify, *of_baseline, *of_candidate);
-  return session_->turns->fitted(
+  return session_->pair_limits->fitted(
       {.index = index,
        .baseline = {.configuration = baseline_.configuration, .slice_steps = steps.baseline},
        .candidate = {.configuration = candidate_.configuration, .slice_steps = steps.candidate},
@@ -170,18 +174,31 @@ PairEnd Comparing::take(PairOnNode ended) {
   return store(std::move(ended.answer), ordered);
 }
 
-std::optional<std::string> Comparing::learn_turns(const PairOrder& order, const PairAnswer& answer) const {
+bool Comparing::takes_turns() const {
   const measure::CommandTemplate& own = session_->spec.worker.own;
-  return own.empty() || own.whole() ? std::nullopt : session_->turns->learn(order, answer);
+  return !own.empty() && !own.whole();
+}
+
+std::optional<std::string> Comparing::adapt(const PairOrder& order, const PairAnswer& answer) {
+  if (!takes_turns()) return std::nullopt;
+  if (auto shorter = session_->pair_limits->learn(order, answer)) return shorter;
+  if (pairs_ > 0) return std::nullopt;  // they can: it is another failure, and all its pairs are of one way
+  auto apart = failed_beside_the_other(order, answer);
+  if (!apart) return std::nullopt;
+  method_ = kApart.method;
+  estimator_ = kApart.estimator;
+  session_->store.set_method(id_, std::string(measure::to_text(method_)), std::string(measure::to_text(estimator_)));
+  return apart;
 }
 
 PairEnd Comparing::store(PairAnswer answer, const Ordered& ordered) {
   if (answer.end == OrderEnd::Suspended) return PairEnd::Suspended;
   if (answer.end != OrderEnd::Finished) return PairEnd::Lost;
+  if (ordered.order.method != method_) return PairEnd::Suspended;  // given before the way changed
   db::PairRecord& pair = answer.pair;
   if (!answer.complete) {
-    if (const auto shorter = learn_turns(ordered.order, answer)) {
-      session_->say(db::Level::Info, *shorter);
+    if (const auto otherwise = adapt(ordered.order, answer)) {
+      session_->say(db::Level::Info, *otherwise);
       return PairEnd::Suspended;
     }
     for (const space::Run* run : {&pair.baseline.run, &pair.candidate.run}) {
@@ -197,6 +214,7 @@ PairEnd Comparing::store(PairAnswer answer, const Ordered& ordered) {
   session_->store.add_pair(id_, pair);
   ++pairs_;
   ++measured_;
+  if (takes_turns() && method_ == PairMethod::Sequential) session_->pair_limits->keep_apart();
   spent_ += session_->clock.steady() - ordered.at;
   return PairEnd::Stored;
 }

@@ -120,8 +120,11 @@ class Comparing final : public PairSeries {
   };
   /// What came of it; stores it.
   [[nodiscard]] PairEnd store(PairAnswer answer, const Ordered& ordered);
-  /// Whether its side ended by itself too soon, and shorter turns fit; the sentence that says so.
-  [[nodiscard]] std::optional<std::string> learn_turns(const PairOrder& order, const PairAnswer& answer) const;
+  /// Whether a pair that is not complete is to be measured in another way, as a command needs it; the sentence that
+  /// says so.
+  [[nodiscard]] std::optional<std::string> adapt(const PairOrder& order, const PairAnswer& answer);
+  /// Whether processes of the user's own command have turns.
+  [[nodiscard]] bool takes_turns() const;
 
   const Session* session_;
   ComparedSide baseline_, candidate_;

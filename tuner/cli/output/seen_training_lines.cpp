@@ -54,6 +54,17 @@ std::string step_text(const tuner::SeenTraining& training) {
   return text;
 }
 
+/// How long it trains. `wanted`: epochs, as somebody said.
+std::string length_text(const tuner::SeenTraining& training, std::optional<double> wanted) {
+  if (wanted) return fmt::format("{}, as --epochs says", epochs_text(*wanted));
+  if (training.epochs)
+    return fmt::format("{}: {}", epochs_text(static_cast<double>(*training.epochs)), training.trains);
+  if (training.steps_in_all)
+    return fmt::format("{} steps{}: {}", *training.steps_in_all,
+                       training.steps_per_epoch ? "" : ", called an epoch below", training.trains);
+  return "for how many epochs is not seen: times are of one (--epochs N)";
+}
+
 std::string share_text(const tuner::SeenTraining& training) {
   std::vector<std::string> parts;
   for (const std::string_view part : {"data", "forward", "backward", "optimizer", "other"}) {
@@ -82,11 +93,13 @@ std::string files_text(const tuner::WrittenFiles& files) {
 
 }  // namespace
 
-std::string seen_training_text(const tuner::CommandProbe& seen, double trial_seconds, double budget_seconds) {
+std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs, double trial_seconds,
+                               double budget_seconds) {
   if (!seen.training || seen.training->framework.empty())
     return seen.files ? labelled("files", files_text(*seen.files)) : std::string();
   const tuner::SeenTraining& training = *seen.training;
   std::string text = labelled("training", framework_name(training)) + labelled("a step", step_text(training));
+  text += labelled("it trains", length_text(training, epochs));
   if (!training.share.empty()) text += labelled("its time", share_text(training));
   std::vector<std::string> levers, learnt;
   for (const tuner::SeenLever& each : training.levers)

@@ -161,7 +161,9 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   if (seen.training) {
     command.levers = seen.training->levers;
     command.batch = seen.training->batch;
-    command.steps_per_epoch = seen.training->steps_per_epoch;
+    command.steps_per_epoch =
+        seen.training->steps_per_epoch ? seen.training->steps_per_epoch : seen.training->steps_in_all;
+    command.epochs = tuner::epochs_trained(*seen.training).value_or(command.epochs);
     const bool varies =
         std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
     if (!command.examples && (command.batch || varies)) command.examples = seen.training->examples_per_epoch;
@@ -179,6 +181,8 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
       continue;
     command.batch = parameter["default"].get<std::int64_t>();
   }
+  const auto epochs = document.value("/objective/epochs"_json_pointer, nlohmann::json());
+  if (epochs.is_array() && epochs.size() == 1 && epochs[0].is_number()) command.epochs = epochs[0].get<double>();
   const auto examples = document.value("/workload/training_examples"_json_pointer, nlohmann::json());
   if (!command.examples && examples.is_number_integer() && command.timing == Timing::Steps)
     command.examples = examples.get<std::int64_t>();
@@ -215,8 +219,9 @@ bool is_command_timing(std::string_view time) {
 }
 
 bool CommandOptions::any() const {
-  return !name.empty() || !vary.empty() || examples || !time.empty() || !pattern.empty() || !accuracy.empty() ||
-         target || !write_campaign.empty() || !allow.empty() || !share.empty() || in_place || writes_outside;
+  return !name.empty() || !vary.empty() || examples || epochs || !time.empty() || !pattern.empty() ||
+         !accuracy.empty() || target || !write_campaign.empty() || !allow.empty() || !share.empty() || in_place ||
+         writes_outside;
 }
 
 void add_command(CLI::App& subcommand, CommandOptions& options) {
@@ -228,6 +233,10 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
       ->group(own);
   add_value(subcommand, "--examples", options.examples, "N", "Examples in one epoch of its data", whole_number(1))
       ->group(own);
+  auto* epochs =
+      add_value(subcommand, "--epochs", options.epochs, "N",
+                "Epochs that it trains, whose time is tuned (default: as its loops say, else 1)", positive_number())
+          ->group(own);
   auto* time = add_value(subcommand, "--time", options.time, "process|steps",
                          "process: the whole process; steps: seen from outside, or told by nocturne_steps.step(). Of a "
                          "job (--nodes): its wall limit, HH:MM:SS or 8h (default: the budget's time and 15 minutes)",
@@ -248,6 +257,7 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
                              "Tune the time until it is as accurate as --target says: a pattern finds that in what it "
                              "prints, or seen: Keras or a Trainer evaluates it (worker.accuracy of 'schema campaign')")
                        ->needs(target)
+                       ->excludes(epochs)
                        ->group(own);
   target->needs(accuracy);
   add_value(subcommand, "--allow", options.allow, "batch",
@@ -279,6 +289,7 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
   tuner::OwnCommand command = own_command(options, context);
   // `known`: whose steps and turns are used again.
   const auto made = [&](const nlohmann::json& known = nlohmann::json::object()) {
+    if (options.epochs && command.timing != Timing::Process) command.epochs = *options.epochs;
     auto document = tuner::command_document(command);
     if (!document) refuse_to_tune(context, ExitCode::Usage, document.error());
     if (!budgeted) (*document)["budget"]["trials"] = kUsualTrials;
@@ -288,6 +299,13 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
     }
     return parsed(context, *document, command.folder, facts);
   };
+  const auto made_at_last = [&](const nlohmann::json& known = nlohmann::json::object()) {
+    if (options.epochs && command.timing == Timing::Process) {
+      refuse_to_tune(context, ExitCode::Usage,
+                     "--epochs: the command's process is timed as a whole, and trains as long as it trains");
+    }
+    return made(known);
+  };
   // Before the command has run once nothing is known of its epochs, by which an accuracy is counted.
   const auto aim = [&] {
     command.accuracy = options.accuracy;
@@ -296,25 +314,25 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
   if (!options.pattern.empty()) {
     aim();
     command.timing = Timing::Pattern;
-    return made();
+    return made_at_last();
   }
   if (!options.time.empty()) {
     aim();
     command.timing = options.time == "steps" ? Timing::Steps : Timing::Process;
-    return made();
+    return made_at_last();
   }
   const auto first = made();
   aim();
   if (const auto known = known_campaign(context, first.document)) {
     use_known(*known, command);
-    return made(*known);
+    return made_at_last(*known);
   }
   const auto seen = sight(context, first, installation);
   use_probe(seen, command);
-  *context.err << seen_training_text(seen, seconds_of_run(seen, command.steps),
+  *context.err << seen_training_text(seen, options.epochs, seconds_of_run(seen, command.steps),
                                      wall ? std::chrono::duration<double>(*wall).count() : 0);
   check_writes(options, context, seen);
-  return made();
+  return made_at_last();
 }
 
 ExitCode write_campaign(const CommandOptions& options, const Context& context, const tuner::CampaignSpec& spec) {

@@ -21,6 +21,7 @@ struct CommandOptions {
   std::string name;
   std::vector<std::string> vary;
   std::optional<std::int64_t> examples;
+  std::optional<double> epochs;    ///< that it trains; empty: as its loops say
   std::string time;                ///< empty: find out
   std::string pattern;             ///< instead
   std::string accuracy;            ///< a pattern: how accurate it is; empty: not asked

@@ -42,6 +42,7 @@ class Loader(object):
     draws = None          # whether examples draw random numbers; None: unknown, as for what processes draw
     batch_device = None   # where its first batch came; None: none has come
     fetches = 0           # that were watched for draws
+    loop = None           # that was around its first iterator (loops.py)
 
     def __init__(self, kind, batch, workers=None, pin_memory=None, persistent=None, prefetch=None, batches=None,
                  examples=None, training=None, dataset=None):

@@ -1,4 +1,4 @@
-#include "tuner/campaign/turn_limit.hpp"
+#include "tuner/campaign/pair_limits.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ std::int64_t longest_turn(const PairOrder& order) {
 
 }  // namespace
 
-PairOrder TurnLimit::fitted(PairOrder order) const {
+PairOrder PairLimits::fitted(PairOrder order) const {
   const std::int64_t longest = longest_turn(order);
   if (longest_ == 0 || longest <= longest_) return order;
   for (PairOrder::Side* side : {&order.baseline, &order.candidate})
@@ -23,7 +23,7 @@ PairOrder TurnLimit::fitted(PairOrder order) const {
   return order;
 }
 
-std::optional<std::string> TurnLimit::learn(const PairOrder& order, const PairAnswer& answer) {
+std::optional<std::string> PairLimits::learn(const PairOrder& order, const PairAnswer& answer) {
   for (const space::Run* run : {&answer.pair.baseline.run, &answer.pair.candidate.run}) {
     if (run->outcome != space::Outcome::Failed || run->exit_code != 0) continue;
     const std::int64_t steps = measure::count_steps(run->samples);
@@ -32,6 +32,18 @@ std::optional<std::string> TurnLimit::learn(const PairOrder& order, const PairAn
     longest_ = longest_ == 0 ? fits : std::min(longest_, fits);
     return fmt::format("pair {}: the command ended by itself after {} steps: turns have {} steps from now on, not {}",
                        order.index, steps + 1, longest_, longest_turn(order));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> failed_beside_the_other(const PairOrder& order, const PairAnswer& answer) {
+  if (order.method == measure::PairMethod::Sequential) return std::nullopt;
+  for (const space::Run* run : {&answer.pair.baseline.run, &answer.pair.candidate.run}) {
+    if (run->outcome != space::Outcome::Failed || run->exit_code.value_or(0) == 0) continue;
+    return fmt::format(
+        "pair {}: a command that trained alone failed beside the other one, as where both want the same port or file: "
+        "pairs are measured one after the other, which tells less in the same time ({})",
+        order.index, run->reason);
   }
   return std::nullopt;
 }

@@ -1,9 +1,9 @@
-#include "tuner/campaign/turn_limit.hpp"
+#include "tuner/campaign/pair_limits.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 using namespace nocturne;
-using tuner::TurnLimit;
+using tuner::PairLimits;
 
 namespace {
 
@@ -29,7 +29,7 @@ const space::Run kPartner = run_of(space::Outcome::Killed, std::nullopt, 60);
 }  // namespace
 
 TEST_CASE("turns are as short as a command needs that ends by itself", "[turns]") {
-  TurnLimit turns;
+  PairLimits turns;
   CHECK(turns.fitted(order_of(60, 64)).candidate.slice_steps == 64);
   const auto said = turns.learn(order_of(60, 60), answer_of(kPartner, run_of(space::Outcome::Failed, 0, 90)));
   CHECK(said == "pair 3: the command ended by itself after 91 steps: turns have 10 steps from now on, not 60");
@@ -41,7 +41,7 @@ TEST_CASE("turns are as short as a command needs that ends by itself", "[turns]"
 }
 
 TEST_CASE("a limit becomes only shorter", "[turns]") {
-  TurnLimit turns;
+  PairLimits turns;
   REQUIRE(turns.learn(order_of(60, 60), answer_of(run_of(space::Outcome::Failed, 0, 90), kPartner)));
   REQUIRE(turns.learn(order_of(60, 60), answer_of(run_of(space::Outcome::Failed, 0, 120), kPartner)));
   CHECK(turns.fitted(order_of(60, 60)).baseline.slice_steps == 10);
@@ -50,7 +50,7 @@ TEST_CASE("a limit becomes only shorter", "[turns]") {
 }
 
 TEST_CASE("a pair that failed otherwise, or has no shorter turns, has failed", "[turns]") {
-  TurnLimit turns;
+  PairLimits turns;
   const auto order = order_of(10, 10);
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 1, 90), kPartner)));
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Crashed, 0, 50), kPartner)));
@@ -58,4 +58,18 @@ TEST_CASE("a pair that failed otherwise, or has no shorter turns, has failed", "
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 35), kPartner)));
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 90), kPartner)));
   CHECK(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 89), kPartner)));
+}
+
+TEST_CASE("a command that fails beside the other one has pairs one after the other", "[turns]") {
+  const auto in_turns = order_of(60, 60);
+  const auto failed = run_of(space::Outcome::Failed, 1, 0);
+  CHECK(tuner::failed_beside_the_other(in_turns, answer_of(kPartner, failed)));
+  CHECK(tuner::failed_beside_the_other(in_turns, answer_of(failed, kPartner)));
+  CHECK_FALSE(
+      tuner::failed_beside_the_other(in_turns, answer_of(kPartner, run_of(space::Outcome::Failed, std::nullopt, 0))));
+  CHECK_FALSE(tuner::failed_beside_the_other(in_turns, answer_of(kPartner, run_of(space::Outcome::Failed, 0, 90))));
+  CHECK_FALSE(tuner::failed_beside_the_other(in_turns, answer_of(kPartner, run_of(space::Outcome::Crashed, 1, 0))));
+  auto after_each_other = in_turns;
+  after_each_other.method = measure::PairMethod::Sequential;
+  CHECK_FALSE(tuner::failed_beside_the_other(after_each_other, answer_of(kPartner, failed)));
 }
