@@ -9,6 +9,9 @@
 #include <utility>
 #include <variant>
 
+#include "space/digest.hpp"
+#include "space/file_contents.hpp"
+
 namespace nocturne::measure {
 namespace {
 
@@ -261,6 +264,23 @@ nlohmann::json to_json(const Lever& lever) {
   return document;
 }
 
+std::string state_of_file(const std::filesystem::path& file) {
+  constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return {};
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  if (error) return {};
+  if (bytes > kLargestScriptBytes)
+    return fmt::format("{} {}", bytes, std::filesystem::last_write_time(file, error).time_since_epoch().count());
+  return space::sha256_of_file(file).value_or("");
+}
+
+std::string state_of_sources(const CommandTemplate& command) {
+  std::string all;
+  for (const auto& path : command.sources) all += path.string() + '\0' + state_of_file(path) + '\0';
+  return all.empty() ? std::string() : space::sha256(all);
+}
+
 nlohmann::json to_json(const CommandTemplate& command) {
   nlohmann::json words = nlohmann::json::array();
   for (const std::vector<std::string>& group : command.groups) {
@@ -279,6 +299,7 @@ nlohmann::json to_json(const CommandTemplate& command) {
   for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
   if (command.files == Files::Private) document["files"] = "private";
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
+  for (const auto& path : command.sources) document["sources"].push_back(path.string());
   return document;
 }
 
@@ -296,11 +317,12 @@ std::expected<void, std::string> read_module(const nlohmann::json& document, Com
   const nlohmann::json files = document.value("files", nlohmann::json("in place"));
   if (files != "in place" && files != "private") return std::unexpected("files: expected \"in place\" or \"private\"");
   command.files = files == "private" ? Files::Private : Files::InPlace;
-  const nlohmann::json shared = document.value("shared", nlohmann::json::array());
-  if (!shared.is_array()) return std::unexpected("shared: expected a list of paths");
-  for (const nlohmann::json& path : shared) {
-    if (!path.is_string()) return std::unexpected("shared: expected a list of paths");
-    command.shared.emplace_back(path.get<std::string>());
+  for (const auto& [key, paths] : {std::pair("shared", &command.shared), std::pair("sources", &command.sources)}) {
+    const nlohmann::json listed = document.value(key, nlohmann::json::array());
+    const bool all =
+        listed.is_array() && std::ranges::all_of(listed, [](const auto& path) { return path.is_string(); });
+    if (!all) return std::unexpected(fmt::format("{}: expected a list of paths", key));
+    for (const nlohmann::json& path : listed) paths->emplace_back(path.get<std::string>());
   }
   return {};
 }

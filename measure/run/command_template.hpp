@@ -71,6 +71,8 @@ struct CommandTemplate {
   std::map<std::string, Lever> levers = {};  ///< by the name of their parameter
   Files files = Files::InPlace;
   std::vector<std::filesystem::path> shared = {};  ///< absolute: folders that stay the user's own in a private view
+  std::vector<std::filesystem::path> sources =
+      {};  ///< absolute: files that it is made of; an edited one is another command
 
   [[nodiscard]] bool empty() const { return groups.empty(); }
   /// Nothing is known within a run, so that it cannot be measured in slices: the process is timed as a whole, or says
@@ -112,11 +114,17 @@ struct CommandPlace {
 /// And those of a pattern that finds how accurate the command is.
 [[nodiscard]] const std::vector<std::string>& accuracy_groups();
 
+/// What tells a file from another of its name: its contents, or, where it is larger than a script, its size and time of
+/// change; empty: it is no file.
+[[nodiscard]] std::string state_of_file(const std::filesystem::path& file);
+/// That of all sources together; empty: there are none.
+[[nodiscard]] std::string state_of_sources(const CommandTemplate& command);
+
 [[nodiscard]] nlohmann::json to_json(const Lever& lever);
-/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, files, shared.
+/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, files, shared, sources.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
-/// Reads accuracy, levers, files and shared of such a document into `command`. The error names the key and what was
-/// expected.
+/// Reads accuracy, levers, files, shared and sources of such a document into `command`. The error names the key and
+/// what was expected.
 [[nodiscard]] std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command);
 /// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);

@@ -37,7 +37,7 @@ class Training(unittest.TestCase):
             shutil.copy(ROOT / "examples" / "scripts" / name, cls.folder)
         cls.python = python_with("torch")
         cls.before = fingerprint(cls.folder)
-        cls.tuned = cls.place.run("tune", "--trials", "6", "--wall", "2min", "--seed", "3", "--", cls.python, *TRAINING,
+        cls.tuned = cls.place.run("tune", "--trials", "6", "--wall", "3min", "--seed", "3", "--", cls.python, *TRAINING,
                                   cwd=cls.folder)
 
     def test_it_is_tuned_by_its_steps_and_levers(self):
@@ -57,6 +57,20 @@ class Training(unittest.TestCase):
             written = self.place.run("tune", *more, "--write-campaign", "-", "--", self.python, *TRAINING, check=0, cwd=self.folder)
             self.assertEqual(json.loads(written.stdout)["objective"]["epochs"], [epochs])
             self.assertNotIn("runs once", written.stderr)  # what the database knows of it serves
+
+    def test_who_edits_a_file_of_it_has_it_looked_at_anew(self):
+        words = ("tune", "--write-campaign", "-", "--", self.python, *TRAINING)
+        imported = self.folder / "own_clock.py"
+        text = imported.read_text()
+        try:
+            imported.write_text(text + "# edited\n")
+            written = self.place.run(*words, check=0, cwd=self.folder)
+        finally:
+            imported.write_text(text)
+        self.assertIn("was edited since it was tuned", written.stderr)
+        self.assertIn("runs once", written.stderr)
+        self.assertEqual([pathlib.Path(each).name for each in json.loads(written.stdout)["worker"]["sources"]], sorted(SCRIPTS))
+        self.assertNotIn("edited", self.place.run(*words, check=0, cwd=self.folder).stderr)
 
     def test_its_folder_is_left_as_it_was(self):
         self.assertEqual(fingerprint(self.folder), self.before)

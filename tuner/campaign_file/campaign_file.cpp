@@ -133,6 +133,7 @@ std::string identity_json(const space::Workload& workload, const space::Objectiv
   document["workload"] = space::to_json(workload);
   document["objective"] = objective_json(objective);
   document["worker"] = worker_json(worker);
+  if (auto state = measure::state_of_sources(worker.own); !state.empty()) document["sources"] = std::move(state);
   return document.dump();
 }
 

@@ -156,7 +156,7 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
   const Json* words = checks.get("/worker", "template");
   if (words == nullptr) {
     if (checks.root().contains("/worker/template"_json_pointer)) return command;  // the schema has said what is wrong
-    for (const char* key : {"environment", "folder", "time", "accuracy", "levers", "files", "shared"}) {
+    for (const char* key : {"environment", "folder", "time", "accuracy", "levers", "files", "shared", "sources"}) {
       if (checks.get("/worker", key) == nullptr) continue;
       checks.add(pointer_to("/worker", key), fmt::format("'{}' without 'template'", key),
                  "it belongs to a command of your own, whose words stand in 'template'", {}, At::Key);
@@ -183,7 +183,8 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
                fmt::format("as '{}' writes it", command_text({"tune", "--write-campaign", "-", "--", "COMMAND"})));
   }
   read_accuracy(checks, command);
-  for (fs::path& path : command.shared) path = fs::absolute(home / path).lexically_normal();
+  for (auto* paths : {&command.shared, &command.sources})
+    for (fs::path& path : *paths) path = fs::absolute(home / path).lexically_normal();
   return command;
 }
 
@@ -193,7 +194,10 @@ space::Workload command_workload(Checks& checks, const CommandTemplate& command)
     return value != nullptr ? value->get<std::string>() : std::string(usual);
   };
   space::Workload workload;
-  workload.network = text("network", "own-" + space::short_digest(measure::to_json(command).dump()).substr(0, 12));
+  CommandTemplate made_of_whatever = command;  // an edited script trains the same workload, as far as anybody knows
+  made_of_whatever.sources.clear();
+  workload.network =
+      text("network", "own-" + space::short_digest(measure::to_json(made_of_whatever).dump()).substr(0, 12));
   workload.data = text("data", "own");
   workload.optimizer = text("optimizer", "own");
   const Json* examples = checks.get("/workload", "training_examples");

@@ -19,19 +19,6 @@ namespace fs = std::filesystem;
 using measure::CommandTemplate;
 using measure::Timing;
 
-/// Larger files that a command names are data: their size and time of change stand for them.
-constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
-
-std::string state_of_file(const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) return {};
-  const std::uintmax_t bytes = fs::file_size(file, error);
-  if (error) return {};
-  if (bytes > kLargestScriptBytes)
-    return fmt::format("{} {}", bytes, fs::last_write_time(file, error).time_since_epoch().count());
-  return space::sha256_of_file(file).value_or("");
-}
-
 std::string_view timing_word(Timing timing) {
   switch (timing) {
     case Timing::Process:
@@ -96,7 +83,8 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
 std::string command_identity(const CommandTemplate& command, const std::vector<std::string>& words) {
   std::string all = measure::to_json(command).dump();
   for (const std::string& word : words)
-    if (!word.empty()) all += '\0' + state_of_file(command.folder / word);
+    if (!word.empty()) all += '\0' + measure::state_of_file(command.folder / word);
+  all += '\0' + measure::state_of_sources(command);
   return space::sha256(all);
 }
 

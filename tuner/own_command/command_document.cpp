@@ -280,6 +280,13 @@ class Words {
   std::vector<std::string> template_;
 };
 
+/// The files that it is made of, absolute and in order.
+std::set<std::string> sources_of(const OwnCommand& command) {
+  std::set<std::string> sources(command.sources.begin(), command.sources.end());
+  if (const auto script = named_script(command.words, command.folder); !script.empty()) sources.insert(script.string());
+  return sources;
+}
+
 /// What nobody knows of the command and a campaign has to: a sentence, or empty.
 std::string missing_facts(const OwnCommand& command, const measure::CommandTemplate& own, bool counts_examples,
                           bool batch_varies) {
@@ -339,6 +346,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   if (!levers.empty()) worker["levers"] = std::move(levers);
   if (command.files == measure::Files::Private) worker["files"] = "private";
   for (const auto& path : command.shared) worker["shared"].push_back(path.string());
+  for (const std::string& source : sources_of(command)) worker["sources"].push_back(source);
   if (!own.whole()) {
     const bool has_batch = names.contains("batch") || (command.batch && command.timing == Timing::Steps);
     document["workload"] = {{"training_examples", epoch_of(command, has_batch)}};

@@ -34,6 +34,7 @@ struct OwnCommand {
   bool allow_batch = false;       ///< levers that change what is learnt may be used
   measure::Files files = measure::Files::InPlace;
   std::vector<std::filesystem::path> shared;  ///< absolute
+  std::vector<std::string> sources;  ///< absolute: files that it is made of, beside the script that its words name
   measure::Timing timing = measure::Timing::Process;
   std::string pattern;                           ///< with Timing::Pattern
   std::string accuracy = {};                     ///< a pattern: how accurate it says that it is; empty: not asked
@@ -54,6 +55,10 @@ struct OwnCommand {
 
 /// "train" for `python ./train.py --epochs 3`, "make" for `make train`.
 [[nodiscard]] std::string name_of_command(const std::vector<std::string>& words);
+
+/// The first of the words that names a script which is there, absolute; empty: none does.
+[[nodiscard]] std::filesystem::path named_script(const std::vector<std::string>& words,
+                                                 const std::filesystem::path& folder);
 
 /// tensorflow, torch, mxnet, … where a script that the words name imports it.
 [[nodiscard]] std::vector<std::string> imported_frameworks(const std::vector<std::string>& words,

@@ -36,6 +36,13 @@ std::string name_of_command(const std::vector<std::string>& words) {
   return name.substr(0, 64);
 }
 
+fs::path named_script(const std::vector<std::string>& words, const fs::path& folder) {
+  std::error_code error;
+  for (const std::string& word : words)
+    if (is_script(word) && fs::is_regular_file(folder / word, error)) return (folder / word).lexically_normal();
+  return {};
+}
+
 std::vector<std::string> imported_frameworks(const std::vector<std::string>& words, const fs::path& folder) {
   constexpr std::uintmax_t kLargestScript = 1 << 20;
   std::vector<std::string> found;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kLargestReportBytes = 1 << 20;
-constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostNotes = 50;
+constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostSources = 1000, kMostNotes = 50;
 constexpr std::size_t kLongestText = 1000;
 
 std::optional<Json> read_object(const fs::path& file) {
@@ -160,6 +160,7 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .epochs = count_at(*document, "epochs"),
                     .steps_in_all = count_at(*document, "steps_in_all"),
                     .trains = text_at(*document, "trains"),
+                    .sources = texts_at(*document, "sources", kMostSources),
                     .notes = texts_at(*document, "notes", kMostNotes)};
   if (const auto step = document->find("step_seconds"); step != document->end() && step->is_number()) {
     if (const double seconds = step->get<double>(); std::isfinite(seconds) && seconds > 0) seen.step_seconds = seconds;

@@ -35,6 +35,8 @@ class Session(object):
         self.environment = dict(environment)
         self.leave = leave          # called when nothing more is awaited
         self.pid = os.getpid()
+        self.folder = os.getcwd()   # where it was started
+        self.script = getattr(sys.modules.get("__main__"), "__file__", None)  # Python forgets it at the script's end
         self.notes = []
         self.failed_levers = {}     # name: (status, reason)
         self.recorder = None        # from begin_to_speak() on

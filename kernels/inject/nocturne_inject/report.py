@@ -13,6 +13,9 @@ import sys
 
 from . import levers, loops
 
+MOST_FILES = 1000
+PYTHONS = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+
 
 def cpu_flags():
     try:
@@ -36,6 +39,22 @@ def compiler():
         if found:
             return found
     return None
+
+
+def own_files(folder, script):
+    """The script and the files of its modules that are neither installed nor Python's, where they lie in `folder`, as
+    paths from there, or in the script's."""
+    script = os.path.join(folder, script or "")
+    module = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    roots = folder + os.sep, os.path.dirname(script) + os.sep
+    found = set()
+    for file in [script] + [getattr(each, "__file__", None) for each in list(sys.modules.values())]:
+        path = os.path.join(folder, file) if isinstance(file, str) and file.endswith(".py") else ""
+        if not path.startswith(roots) or path.startswith((module + os.sep, PYTHONS)) or not os.path.isfile(path):
+            continue
+        if not {"site-packages", "dist-packages"}.intersection(path.split(os.sep)):
+            found.add(os.path.relpath(path, folder) if path.startswith(folder + os.sep) else path)
+    return sorted(found)[:MOST_FILES]
 
 
 class Report(object):
@@ -115,5 +134,6 @@ class Report(object):
         found["levers"], found["refused"], problems = levers.offered(seen)
         for text in problems:
             note(text)
+        found["sources"] = own_files(self.session.folder, self.session.script)
         found["notes"] = self.session.notes
         return found

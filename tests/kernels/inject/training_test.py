@@ -57,6 +57,20 @@ class Steps(unittest.TestCase):
                              [1, "pytorch", "2.15.0+cpu", "cpu", "optimizer step", 1, 19, 8, 6.75, []])
             self.assertAlmostEqual(sum(report["share"].values()), 1, 3)
             self.assertAlmostEqual(report["share"]["forward"], 3 / 6.75, 2)
+            self.assertEqual((report["epochs"], report["trains"]), (2, "for _ in range(epochs) (train.py, line 9)"))
+
+    def test_its_own_files_are_named(self):
+        script = "import os, helpers.text, json, torch\nos.chdir('/')\n"
+        with trained(script + textwrap.dedent("train()")) as run:
+            (run.folder / "helpers").mkdir()
+            (run.folder / "helpers" / "__init__.py").write_text("")
+            (run.folder / "helpers" / "text.py").write_text("")
+            (run.folder / "unused.py").write_text("")
+            (run.folder / "site-packages").mkdir()
+            (run.folder / "site-packages" / "installed.py").write_text("")
+            run.script.write_text("import sys; sys.path.insert(0, 'site-packages'); import installed\n" + run.script.read_text())
+            self.ran(run)
+            self.assertEqual(run.json()["sources"], ["helpers/__init__.py", "helpers/text.py", "train.py"])
 
     def test_evaluation_is_no_part_of_a_step(self):
         evaluations = {

@@ -52,6 +52,39 @@ constexpr const char* kUses = R"("{batch}", "{amp?-a}", ["-l", "{lanes}"])";
 
 }  // namespace
 
+TEST_CASE("a command whose script or whose module was edited is another one, and trains the same workload",
+          "[own_command]") {
+  const test::TemporaryFolder folder;
+  const auto make = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder.path() / name) << text;
+  };
+  make("train.py", "import model");
+  make("model.py", "width = 256");
+  make("model.pt", "weights");
+  auto command = own({"python3", "train.py", "model.pt"});
+  command.folder = folder.path();
+  command.sources = {(folder.path() / "model.py").string()};
+  const auto first = spec_of(command);
+  CHECK(first.document["worker"]["sources"] ==
+        nlohmann::json{(folder.path() / "model.py").string(), (folder.path() / "train.py").string()});
+  const auto words = words_of(first, first.space.default_configuration());
+  const std::string program = command_identity(first.worker.own, words);
+  CHECK(spec_of(command).identity() == first.identity());
+  make("model.pt", "what it wrote");  // no source
+  CHECK(spec_of(command).identity() == first.identity());
+  make("model.py", "width = 512");
+  const auto edited = spec_of(command);
+  CHECK(edited.identity() != first.identity());
+  CHECK(edited.workload == first.workload);
+  CHECK(command_identity(edited.worker.own, words) != program);
+  make("model.py", "width = 256");
+  CHECK(spec_of(command).identity() == first.identity());
+  make("train.py", "import model  # more");
+  CHECK(spec_of(command).identity() != first.identity());
+  command.sources.clear();
+  CHECK(spec_of(command).workload == first.workload);
+}
+
 TEST_CASE("around a command memory nodes and slower cores are varied where there are any", "[own_command]") {
   auto command = own({"train"});
   CHECK(spec_of(command).space.find("memory_policy") == nullptr);

@@ -35,11 +35,11 @@ using measure::Timing;
 constexpr std::int64_t kUsualTrials = 40;
 
 /// The document of the last campaign of the database that tunes the same command.
-std::optional<nlohmann::json> known_campaign(const Context& context, const nlohmann::json& document) {
+std::optional<db::CampaignSummary> known_campaign(const Context& context, const nlohmann::json& document) {
   std::error_code ignored;
-  if (!fs::exists(context.database(), ignored)) return std::nullopt;
+  if (!fs::exists(context.database(), ignored) || fs::is_empty(context.database(), ignored)) return std::nullopt;
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly);
-  std::optional<nlohmann::json> known;
+  std::optional<db::CampaignSummary> known;
   for (const db::CampaignSummary& each : store.list_campaigns()) {
     if (each.name != document["campaign"].get<std::string>()) continue;
     const nlohmann::json worker = each.spec.value("worker", nlohmann::json::object());
@@ -47,9 +47,15 @@ std::optional<nlohmann::json> known_campaign(const Context& context, const nlohm
       return worker.value(key, nlohmann::json()) == document["worker"].value(key, nlohmann::json());
     };
     if (!same("template") || !same("folder") || !worker.value("time", nlohmann::json()).is_string()) continue;
-    known = each.spec;
+    known = each;
   }
   return known;
+}
+
+/// Whether the campaign would be the same one if it began now: a script that was edited since is another one.
+bool is_still_the_same(const db::CampaignSummary& campaign, const fs::path& folder, const space::Facts& facts) {
+  const auto now = tuner::parse_campaign(campaign.spec.dump(), campaign.name + ".json", folder, facts);
+  return now && now->identity() == campaign.identity;
 }
 
 tuner::CampaignSpec parsed(const Context& context, const nlohmann::json& document, const fs::path& folder,
@@ -164,6 +170,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
     command.steps_per_epoch =
         seen.training->steps_per_epoch ? seen.training->steps_per_epoch : seen.training->steps_in_all;
     command.epochs = tuner::epochs_trained(*seen.training).value_or(command.epochs);
+    for (const std::string& source : seen.training->sources)
+      command.sources.push_back((command.folder / source).lexically_normal().string());
     const bool varies =
         std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
     if (!command.examples && (command.batch || varies)) command.examples = seen.training->examples_per_epoch;
@@ -176,6 +184,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
 void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
+  for (const auto& source : document.value("/worker/sources"_json_pointer, nlohmann::json::array()))
+    command.sources.push_back(source.get<std::string>());
   for (const auto& parameter : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
     if (parameter.value("name", "") != "batch" || !parameter.value("default", nlohmann::json()).is_number_integer())
       continue;
@@ -324,8 +334,12 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
   const auto first = made();
   aim();
   if (const auto known = known_campaign(context, first.document)) {
-    use_known(*known, command);
-    return made_at_last(*known);
+    if (is_still_the_same(*known, command.folder, facts)) {
+      use_known(known->spec, command);
+      return made_at_last(known->spec);
+    }
+    *context.err << fmt::format("What '{}' is made of was edited since it was tuned: it is looked at anew.\n",
+                                known->name);
   }
   const auto seen = sight(context, first, installation);
   use_probe(seen, command);
