@@ -46,9 +46,9 @@ def enclosing(frame):
             break
         package = frame.f_globals.get("__name__", "").partition(".")[0]
         if package in TRAINERS:
-            epochs = told(getattr(frame.f_locals.get("self"), "max_epochs", None), "max_epochs of the Trainer")
-            if epochs:
-                found.append(epochs)
+            trainer = frame.f_locals.get("self")
+            if hasattr(trainer, "max_epochs"):  # what is around it is not over epochs, known or not
+                found += filter(None, [told(trainer.max_epochs, "max_epochs of the Trainer")])
                 break
         elif package not in PASSED_OVER:
             for node in reversed(_around(frame)):

@@ -116,8 +116,10 @@ class Headers(unittest.TestCase):
                            "        while True:\n"
                            "            return here()\n")
             for _ in range(2):  # of several fits
-                found = load(path, "lightning.fit_loop").Loop().run()
-                self.assertEqual([(each.count, each.text) for each in found], [(6, "max_epochs of the Trainer")])
+                loop = load(path, "lightning.fit_loop").Loop()
+                self.assertEqual([(each.count, each.text) for each in loop.run()], [(6, "max_epochs of the Trainer")])
+                loop.max_epochs = -1  # as long as something else says
+                self.assertEqual(loop.run(), [])
 
     def test_a_file_that_is_no_source_says_nothing(self):
         names = {"here": here}
