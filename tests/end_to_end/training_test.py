@@ -65,12 +65,16 @@ class Training(unittest.TestCase):
         try:
             imported.write_text(text + "# edited\n")
             written = self.place.run(*words, check=0, cwd=self.folder)
+            again = self.place.run("tune", "--trials", "1", "--wall", "1min", "--", self.python, *TRAINING, cwd=self.folder)
+            same = self.place.run(*words, check=0, cwd=self.folder)
         finally:
             imported.write_text(text)
         self.assertIn("was edited since it was tuned", written.stderr)
         self.assertIn("runs once", written.stderr)
+        self.assertIn("measured anew, for the 2. time", again.stderr)
+        self.assertNotIn("edited", same.stderr)  # than it was in the last generation
         self.assertEqual([pathlib.Path(each).name for each in json.loads(written.stdout)["worker"]["sources"]], sorted(SCRIPTS))
-        self.assertNotIn("edited", self.place.run(*words, check=0, cwd=self.folder).stderr)
+        self.assertIn("was edited", self.place.run(*words, check=0, cwd=self.folder).stderr)
 
     def test_its_folder_is_left_as_it_was(self):
         self.assertEqual(fingerprint(self.folder), self.before)

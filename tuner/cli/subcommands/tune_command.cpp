@@ -47,7 +47,7 @@ std::optional<db::CampaignSummary> known_campaign(const Context& context, const 
       return worker.value(key, nlohmann::json()) == document["worker"].value(key, nlohmann::json());
     };
     if (!same("template") || !same("folder") || !worker.value("time", nlohmann::json()).is_string()) continue;
-    known = each;
+    if (!known || each.id > known->id) known = each;  // its last generation
   }
   return known;
 }
