@@ -72,7 +72,7 @@ struct CommandTemplate {
   Files files = Files::InPlace;
   std::vector<std::filesystem::path> shared = {};  ///< absolute: folders that stay the user's own in a private view
   std::vector<std::filesystem::path> sources =
-      {};  ///< absolute: files that it is made of; an edited one is another command
+      {};  ///< absolute: files that it is made of; their contents tell it apart
 
   [[nodiscard]] bool empty() const { return groups.empty(); }
   /// Nothing is known within a run, so that it cannot be measured in slices: the process is timed as a whole, or says

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kLargestReportBytes = 1 << 20;
-constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostSources = 1000, kMostNotes = 50;
+constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostSources = 500, kMostNotes = 50;
 constexpr std::size_t kLongestText = 1000;
 
 std::optional<Json> read_object(const fs::path& file) {

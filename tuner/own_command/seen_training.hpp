@@ -45,7 +45,7 @@ struct SeenTraining {
   std::map<std::string, double> share{};         ///< shares of a step's time: data, forward, backward, optimizer, other
   std::vector<SeenLever> levers{};               ///< that can apply
   std::map<std::string, std::string> refused{};  ///< lever → why not
-  std::vector<std::string> sources{};            ///< its own files that it imported, absolute
+  std::vector<std::string> sources{};            ///< the script and its own modules: paths from the folder, or absolute
   std::vector<std::string> notes;                ///< sentences for the user
 };
 

@@ -129,7 +129,7 @@ class Loaders(object):
         known = self.of(loader)
         if known.kind == "map":  # asked for its length, an iterable one would warn where it gives more
             _measure(known, loader)
-        if self.closely and known.loop is None:
+        if self.closely and self.first and known.loop is None:
             known.loop = loops.nearest(sys._getframe(1))
         return known  # for many a loader is gone as soon as its iterator is made
 

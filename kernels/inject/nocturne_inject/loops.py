@@ -157,12 +157,9 @@ class Length(object):
     """
 
     def __init__(self):
-        self.epochs = None        # the Loop around the loader's first iterator, or what fit was told
-        self.steps = None         # of the loop that counts them, which is in another, `around`: (count, Loop)
-        self.around = None
-        self.steps_in_all = None  # of one that is in no other: likewise
-        self.first = None         # the loops at the first step's end, and its number
-        self.each = None          # numbers that a step takes; 0: no loop counts steps
+        self.epochs = None   # the Loop around the loader's first iterator, or what fit was told
+        self.first = None    # the loops at the first step's end, and its number
+        self.each = None     # numbers of the innermost that a step takes; 0: no loop counts steps; None: not known yet
         self.next_look = 0
 
     def stepped(self, frame, steps):
@@ -175,37 +172,22 @@ class Length(object):
             self.first, self.each = (loops, steps), None if loops and loops[0].reached is not None else 0
             return
         before, steps_before = self.first
-        if len(loops) != len(before) or [each.place for each in loops] != [each.place for each in before]:
-            self.each, self.steps, self.steps_in_all = 0, None, None
+        if [each.place for each in loops] != [each.place for each in before]:
+            self.each = 0
         elif [each.reached for each in loops[1:]] == [each.reached for each in before[1:]]:
-            self.went(loops, loops[0].reached - before[0].reached, steps - steps_before)
-
-    def went(self, loops, numbers, steps):
-        each, left = divmod(numbers, steps)
-        if left or each < 1 or self.each not in (None, each):
-            self.each, self.steps, self.steps_in_all = 0, None, None
-            return
-        self.each = each
-        counted = max(1, loops[0].count // each), loops[0]
-        if len(loops) == 1:
-            self.steps_in_all = counted
-        else:
-            self.steps, self.around = counted, loops[1]
+            each, left = divmod(loops[0].reached - before[0].reached, steps - steps_before)
+            self.each = 0 if left or each < 1 or self.each not in (None, each) else each
 
     def facts(self, steps_per_epoch):
         """For the report. `steps_per_epoch`: of the data loader; None: not known."""
-        epochs, steps, in_all = self.epochs, self.steps, self.steps_in_all
-        if epochs and steps_per_epoch is not None and (steps or in_all) and epochs.place == (steps or in_all)[1].place:
-            # The loader began inside of a loop over steps, and goes on from one epoch to the next.
-            if steps:
-                in_all = steps[0] * self.around.count, steps[1]
-            epochs = None
-        found = {}
-        if steps_per_epoch is None and steps:
-            epochs, steps_per_epoch = self.around, steps[0]
-            found["steps_per_epoch"] = steps_per_epoch
-        if steps_per_epoch is not None and epochs:
-            found.update(epochs=epochs.count, trains=epochs.text)
-        elif in_all:
-            found.update(steps_in_all=in_all[0], trains=in_all[1].text)
-        return found
+        loops = self.first[0][:2] if self.each else []
+        steps = max(1, loops[0].count // self.each) if loops else None
+        around = loops[1] if len(loops) > 1 else None
+        if steps_per_epoch is None and around:
+            return {"steps_per_epoch": steps, "epochs": around.count, "trains": around.text}
+        if steps_per_epoch is not None and self.epochs:
+            if not loops or self.epochs.place != loops[0].place:
+                return {"epochs": self.epochs.count, "trains": self.epochs.text}
+            # The loader began inside of the loop over steps, and goes on from one round of it to the next.
+            return {"steps_in_all": steps * (around.count if around else 1), "trains": loops[0].text}
+        return {"steps_in_all": steps, "trains": loops[0].text} if loops and not around else {}

@@ -13,7 +13,7 @@ import sys
 
 from . import levers, loops
 
-MOST_FILES = 1000
+MOST_FILES = 500
 PYTHONS = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -51,6 +51,8 @@ def own_files(folder, script):
     for file in [script] + [getattr(each, "__file__", None) for each in list(sys.modules.values())]:
         path = os.path.join(folder, file) if isinstance(file, str) and file.endswith(".py") else ""
         if not path.startswith(roots) or path.startswith((module + os.sep, PYTHONS)) or not os.path.isfile(path):
+            continue
+        if not path.isprintable():  # bytes that are no text, which nobody could read in the report
             continue
         if not {"site-packages", "dist-packages"}.intersection(path.split(os.sep)):
             found.add(os.path.relpath(path, folder) if path.startswith(folder + os.sep) else path)

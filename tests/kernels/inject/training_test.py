@@ -68,7 +68,11 @@ class Steps(unittest.TestCase):
             (run.folder / "unused.py").write_text("")
             (run.folder / "site-packages").mkdir()
             (run.folder / "site-packages" / "installed.py").write_text("")
-            run.script.write_text("import sys; sys.path.insert(0, 'site-packages'); import installed\n" + run.script.read_text())
+            run.script.write_text("import sys; sys.path.insert(0, 'site-packages'); import installed\n" + run.script.read_text() +
+                                  "\nsys.modules['odd'] = type(os)('odd')"
+                                  "\nsys.modules['odd'].__file__ = os.fsdecode(os.fsencode(%r) + b'/odd\\xff.py')" % str(run.folder))
+            with open(os.fsencode(str(run.folder)) + b"/odd\xff.py", "w"):
+                pass
             self.ran(run)
             self.assertEqual(run.json()["sources"], ["helpers/__init__.py", "helpers/text.py", "train.py"])
 

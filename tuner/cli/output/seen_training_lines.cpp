@@ -54,7 +54,7 @@ std::string step_text(const tuner::SeenTraining& training) {
   return text;
 }
 
-/// How long it trains. `wanted`: epochs, as somebody said.
+/// How long it trains. `wanted`: epochs, by --epochs.
 std::string length_text(const tuner::SeenTraining& training, std::optional<double> wanted) {
   if (wanted) return fmt::format("{}, as --epochs says", epochs_text(*wanted));
   if (training.epochs)

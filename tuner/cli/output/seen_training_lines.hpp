@@ -10,7 +10,7 @@
 namespace nocturne::cli {
 
 /// Lines for a terminal of 80 columns; empty where the module in front of the command saw nothing. `epochs`:
-/// that it trains, where somebody said so; `trial_seconds`: about what a trial takes; `budget_seconds`: of the whole
+/// that it trains, by --epochs; `trial_seconds`: about what a trial takes; `budget_seconds`: of the whole
 /// campaign, 0 where nobody gave one.
 [[nodiscard]] std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs,
                                              double trial_seconds, double budget_seconds);

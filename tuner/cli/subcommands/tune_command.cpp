@@ -34,7 +34,7 @@ using measure::Timing;
 /// Where nobody says when to stop.
 constexpr std::int64_t kUsualTrials = 40;
 
-/// The document of the last campaign of the database that tunes the same command.
+/// The last campaign of the database that tunes the same command.
 std::optional<db::CampaignSummary> known_campaign(const Context& context, const nlohmann::json& document) {
   std::error_code ignored;
   if (!fs::exists(context.database(), ignored) || fs::is_empty(context.database(), ignored)) return std::nullopt;
