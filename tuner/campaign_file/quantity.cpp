@@ -77,7 +77,8 @@ std::expected<std::chrono::nanoseconds, std::string> parse_duration(std::string_
     const auto number = take_number(rest);
     if (!number) return wrong;
     skip_spaces(rest);
-    const std::string_view unit = take_letters(rest);
+    const std::string_view letters = take_letters(rest);
+    const std::string_view unit = letters == "m" ? "min" : letters;
     while (next_unit < kDurationUnits.size() && kDurationUnits[next_unit].name != unit) ++next_unit;
     if (next_unit == kDurationUnits.size()) return wrong;
     total += *number * kDurationUnits[next_unit++].factor;

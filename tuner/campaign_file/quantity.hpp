@@ -14,8 +14,8 @@ namespace nocturne::tuner {
 
 using TimeOfDay = space::TimeOfDay;
 
-/// "90s", "5min", "1h30min", "2.5h", "1d", "250ms": numbers with units d, h, min, s, ms, largest first, each once,
-/// above zero.
+/// "90s", "5min", "1h30min", "2.5h", "1d", "250ms": numbers with units d, h, min (or m), s, ms, largest first, each
+/// once, above zero.
 [[nodiscard]] std::expected<std::chrono::nanoseconds, std::string> parse_duration(std::string_view text);
 /// The shortest text that parse_duration reads back, to the millisecond: "1h30min".
 [[nodiscard]] std::string duration_text(std::chrono::nanoseconds duration);

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "db/error.hpp"
+#include "measure/run/shell_words.hpp"
 #include "space/nearest.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
@@ -137,15 +138,62 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+/// What other programs call it, and what it is here: an option of ours, or a sentence.
+struct ForeignOption {
+  std::string_view name, ours;
+};
+constexpr auto kForeignOptions = std::to_array<ForeignOption>({
+    {"--budget", "--wall"},
+    {"--deadline", "--until"},
+    {"--duration", "--wall"},
+    {"--hours", "--wall"},
+    {"--max-evals", "--trials"},
+    {"--max-time", "--wall"},
+    {"--max-trials", "--trials"},
+    {"--minutes", "--wall"},
+    {"--n-trials", "--trials"},
+    {"--num-trials", "--trials"},
+    {"--param", "--vary"},
+    {"--params", "--vary"},
+    {"--time-limit", "--wall"},
+    {"--timeout", "--wall"},
+    {"--walltime", "--wall"},
+    {"--continue", "the same command goes on where it ended"},
+    {"--resume", "the same command goes on where it ended"},
+});
+
+std::string hint_for_option(std::string_view name, const CLI::App& app) {
+  const auto known = std::ranges::find(kForeignOptions, name, &ForeignOption::name);
+  if (known == kForeignOptions.end()) return space::did_you_mean(name, option_names(app));
+  const bool is_option = known->ours.starts_with("--");
+  if (app.get_option_no_throw(is_option ? std::string(known->ours) : "--wall") == nullptr)
+    return space::did_you_mean(name, option_names(app));
+  return is_option ? fmt::format(", did you mean '{}'?", known->ours) : fmt::format("; {}", known->ours);
+}
+
+/// A command without the dashes before it: `nocturne tune --wall 5min python train.py`. Empty: it is none.
+std::string forgotten_dashes(const CLI::App& app, std::span<const std::string> arguments) {
+  if (app.get_name() != "tune" || app.count("file") == 0) return {};
+  const auto begin = std::ranges::find(arguments, app.get_option("file")->as<std::string>());
+  if (begin == arguments.end() || begin->ends_with(".json")) return {};
+  std::vector<std::string> words(std::ranges::find(arguments.begin(), begin, "tune"), begin);
+  words.emplace_back("--");
+  words.insert(words.end(), begin, arguments.end());
+  return fmt::format("a command of your own stands behind '--': '{} {}'", tuner::command_text({}),
+                     measure::shell_command(words));
+}
+
 /// The sentence for arguments that nobody expected: an unknown subcommand, an unknown option, one word too many.
-std::string unexpected_argument(const CLI::App& root, const std::string& fallback) {
+std::string unexpected_argument(const CLI::App& root, std::span<const std::string> arguments,
+                                const std::string& fallback) {
   const auto chosen = root.get_subcommands();
   const CLI::App& app = chosen.empty() ? root : *chosen.front();
+  const auto is_word = [](const std::string& word) { return !word.starts_with("-"); };
+  if (std::ranges::any_of(root.remaining(true), is_word))
+    if (std::string sentence = forgotten_dashes(app, arguments); !sentence.empty()) return sentence;
   for (const std::string& word : root.remaining(true)) {
-    if (word.starts_with("-")) {
-      return fmt::format("unknown option '{}'{}", word,
-                         space::did_you_mean(word.substr(0, word.find('=')), option_names(app)));
-    }
+    if (word.starts_with("-"))
+      return fmt::format("unknown option '{}'{}", word, hint_for_option(word.substr(0, word.find('=')), app));
     if (chosen.empty()) {
       std::vector<std::string> names;
       for (const Subcommand& subcommand : subcommands())
@@ -231,7 +279,7 @@ ExitCode run_command_line(std::span<const std::string> arguments, Context& conte
     *context.out << (chosen.empty() ? root.help() : chosen.front()->help("nocturne"));
     return ExitCode::Ok;
   } catch (const CLI::ExtrasError& error) {
-    return usage_error(root, unexpected_argument(root, error.what()), *context.err);
+    return usage_error(root, unexpected_argument(root, ours, error.what()), *context.err);
   } catch (const CLI::ParseError& error) {
     return usage_error(root, error.what(), *context.err);
   }

@@ -391,7 +391,7 @@ std::expected<Profile, std::string> profile_of_trial(const db::Store& store, con
   if (auto used = use_program(run, answer.campaign.spec, circumstances, profile); !used)
     return std::unexpected(used.error());
   if (auto used = use_container(run, circumstances, profile); !used) return std::unexpected(used.error());
-  if (has_own_command(profile)) note_script(run, profile);
+  if (has_own_command(profile)) note_sources(run, profile);
   profile.step = step_of(store, answer.campaign, detail, profile);
   profile.peak_bytes = trial.trial.peak_bytes;
   profile.repeat = run.command;

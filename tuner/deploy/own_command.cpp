@@ -123,16 +123,17 @@ std::string watch_lines(const Profile& profile) {
   return text + "rm -rf -- \"$watch\"\nexit \"$status\"\nfi\n";
 }
 
-/// Says where the script is no longer the one that was measured.
-std::string script_lines(const Profile& profile) {
-  if (profile.training.script.empty()) return {};
-  const std::string script = shell_quote(profile.training.script.string());
-  return fmt::format(
-      "if [ -r {0} ] && [ \"$(sha256sum < {0})\" != {1} ]; then\n"
-      "printf '%s: warning: %s\\n' \"${{0##*/}}\" {2} >&2\nfi\n",
-      script, shell_quote(profile.training.script_digest + "  -"),
-      shell_quote(profile.training.script.string() +
-                  " was edited since it was measured; nocturne verify PROFILE measures it again"));
+/// Says which files are no longer those that were measured.
+std::string source_lines(const Profile& profile) {
+  if (profile.training.sources.empty()) return {};
+  std::string text =
+      "measured_source() {\n"
+      "if [ -r \"$2\" ] && [ \"$(sha256sum < \"$2\")\" != \"$1  -\" ]; then\n"
+      "printf '%s: warning: %s was edited since it was measured; nocturne verify PROFILE measures it again\\n' "
+      "\"${0##*/}\" \"$2\" >&2\nfi\n}\n";
+  for (const auto& [file, digest] : profile.training.sources)
+    text += fmt::format("measured_source {} {}\n", shell_quote(digest), shell_quote(file.string()));
+  return text;
 }
 
 }  // namespace
@@ -224,7 +225,7 @@ std::string own_command_script(const Profile& profile) {
   const std::string folder = profile.training.own_command.value("folder", ".");
   text +=
       fmt::format("cd -- {} || fail {}\n", shell_quote(folder), shell_quote("the folder " + folder + " is missing"));
-  text += script_lines(profile) + module_lines(profile);
+  text += source_lines(profile) + module_lines(profile);
   return text + "measured() {\n" + launch_lines(profile, *words) + "}\n" + watch_lines(profile) + "measured \"$@\"\n";
 }
 

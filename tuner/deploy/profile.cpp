@@ -51,8 +51,7 @@ nlohmann::json training_json(const Training& training) {
   if (!training.fix_ups.empty()) document["fix_ups"] = training.fix_ups;
   for (const auto& library : training.libraries) document["libraries"].push_back(library.string());
   if (training.own_command.is_object()) document["own_command"] = training.own_command;
-  if (!training.script.empty())
-    document["script"] = {{"file", training.script.string()}, {"digest", training.script_digest}};
+  for (const auto& [file, digest] : training.sources) document["sources"][file.string()] = digest;
   if (!training.versions.empty()) document["versions"] = training.versions;
   return document;
 }

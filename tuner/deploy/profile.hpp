@@ -57,8 +57,8 @@ struct Training {
   std::string partial_batch = "drop";
   nlohmann::json
       own_command;  ///< the user's command as its campaign has it (measure/run/command_template.hpp); null: none
-  std::filesystem::path script{};                 ///< the file that the user's command runs, absolute; empty: not known
-  std::string script_digest{};                    ///< its SHA-256 when it was measured; empty: it was edited since
+  /// The files that the user's command is made of, absolute → SHA-256 when it was measured; empty: edited since.
+  std::map<std::filesystem::path, std::string> sources{};
   std::map<std::string, std::string> versions{};  ///< of what a script was measured with: python, torch, …
   /// Whether the campaign named `program` itself; else it is a build, of an environment, or a worker of ours as it is.
   [[nodiscard]] bool is_command() const { return artifact.empty() && recipe.empty(); }

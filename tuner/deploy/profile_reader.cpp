@@ -234,14 +234,14 @@ std::optional<StepForecast> read_step(const Reader& root) {
   return step;
 }
 
-void read_script(const Reader& section, Training& training) {
+void read_sources(const Reader& section, Training& training) {
   if (section.has("versions")) training.versions = section.map_of_texts("versions");
-  if (!section.has("script")) return;
-  const Reader script = section.inside("script");
-  training.script = script.path("file");
-  training.script_digest = script.text("digest");
-  if (!training.script_digest.empty() && !space::is_sha256(training.script_digest))
-    script.fail("digest", "64 hexadecimal digits, or nothing");
+  if (!section.has("sources")) return;
+  for (auto& [file, digest] : section.map_of_texts("sources")) {
+    if (!std::filesystem::path(file).is_absolute() || !(digest.empty() || space::is_sha256(digest)))
+      return section.fail("sources", "absolute paths, and 64 hexadecimal digits or nothing of each");
+    training.sources[file] = digest;
+  }
 }
 
 std::optional<Gain> read_gain(const Reader& root) {
@@ -284,7 +284,7 @@ Training read_training(const Reader& section) {
     if (std::ranges::any_of(training.libraries, [](const auto& each) { return !each.is_absolute(); }))
       section.fail("libraries", "absolute paths");
   }
-  read_script(section, training);
+  read_sources(section, training);
   if (training.partial_batch != "drop" && training.partial_batch != "train")
     section.fail("partial_batch", "drop or train");
   return training;

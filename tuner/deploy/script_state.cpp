@@ -5,11 +5,13 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "measure/container/runtimes.hpp"
 #include "space/file_contents.hpp"
 #include "tuner/campaign/unix_time.hpp"
 #include "tuner/deploy/own_command.hpp"
+#include "tuner/executor/own_command.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -25,23 +27,6 @@ constexpr const char* kVersions =
     "        print(name, platform.python_version() if name == 'python' else metadata.version(name))\n"
     "    except Exception:\n"
     "        pass\n";
-
-/// What a program begins with.
-constexpr std::string_view kElf = "\177ELF";
-
-/// The first word that names a file which is no program of the machine's.
-fs::path script_of(const Profile& profile) {
-  const auto words = own_words(profile);
-  const fs::path folder = profile.training.own_command.value("folder", "");
-  for (const std::string& word : words ? *words : std::vector<std::string>()) {
-    const fs::path file = (folder / word).lexically_normal();
-    std::error_code error;
-    if (word.empty() || !fs::is_regular_file(file, error)) continue;
-    const auto beginning = space::read_file(file, kElf.size());
-    if (beginning && !beginning->starts_with(kElf)) return file;
-  }
-  return {};
-}
 
 /// 2.1.0+cpu is the 2.1.0 of another package.
 std::string_view public_part(std::string_view version) {
@@ -64,29 +49,52 @@ std::vector<std::string> changed_versions(const Profile& profile) {
   return changed;
 }
 
+/// The files that the command is made of, as its campaign has them.
+std::vector<fs::path> sources_of(const Profile& profile) {
+  const auto command = measure::command_from_json(profile.training.own_command);
+  const auto words = own_words(profile);
+  if (!command || !words) return {};
+  std::vector<fs::path> sources = command->sources;
+  // A campaign file may name none.
+  if (fs::path script = tuner::script_of(*words, command->folder); sources.empty() && !script.empty())
+    sources.push_back(std::move(script));
+  return sources;
+}
+
+std::string digest_before(const fs::path& file, std::int64_t unix_ns) {
+  std::error_code error;
+  const auto written = std::chrono::file_clock::to_sys(fs::last_write_time(file, error));
+  if (error || tuner::unix_ns_of(written) > unix_ns) return {};
+  return space::sha256_of_file(file).value_or("");
+}
+
 }  // namespace
 
-void note_script(const space::Run& run, Profile& profile) {
+void note_sources(const space::Run& run, Profile& profile) {
   const auto versions = run.ready.find("versions");
   if (run.ready.is_object() && versions != run.ready.end() && versions->is_object()) {
     for (const auto& [name, version] : versions->items())
       if (version.is_string()) profile.training.versions[name] = version.get<std::string>();
   }
-  profile.training.script = script_of(profile);
-  if (profile.training.script.empty()) return;
-  std::error_code error;
-  const auto written = std::chrono::file_clock::to_sys(fs::last_write_time(profile.training.script, error));
-  if (error || tuner::unix_ns_of(written) > run.started_unix_ns) return;
-  profile.training.script_digest = space::sha256_of_file(profile.training.script).value_or("");
+  for (const fs::path& file : sources_of(profile))
+    profile.training.sources[file] = digest_before(file, run.started_unix_ns);
 }
 
 std::vector<std::string> changes_since(const Profile& profile) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> edited;
+  for (const auto& [file, digest] : profile.training.sources) {
+    const auto now = space::sha256_of_file(file);
+    if (now && *now != digest) edited.push_back(file.string());
+  }
   std::vector<std::string> changed = changed_versions(profile);
-  const fs::path& script = profile.training.script;
-  if (script.empty()) return changed;
-  const auto now = space::sha256_of_file(script);
-  if (now && *now != profile.training.script_digest)
-    changed.insert(changed.begin(), fmt::format("{} was edited since it was measured", script.string()));
+  if (edited.empty()) return changed;
+  const char* were = edited.size() == 1 ? "was" : "were";
+  if (edited.size() > kNamed) {
+    edited[kNamed] = fmt::format("and {} more files", edited.size() - kNamed);
+    edited.resize(kNamed + 1);
+  }
+  changed.insert(changed.begin(), fmt::format("{} {} edited since it was measured", fmt::join(edited, ", "), were));
   return changed;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a profile of the user's own command knows of the script that was measured, and whether it is still that one.
+/// What a profile of the user's own command knows of the files that were measured, and whether they are still those.
 
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace nocturne::deploy {
 
-/// Notes the script's file and digest (none where it was edited after the run began), and the versions that the run
-/// named. REQUIRES: has_own_command(profile).
-void note_script(const space::Run& run, Profile& profile);
+/// Notes the files that the command is made of with their digests (none of what was edited after the run began), and
+/// the versions that the run named. REQUIRES: has_own_command(profile).
+void note_sources(const space::Run& run, Profile& profile);
 
-/// What is another than was measured, a clause each: the script, versions of Python and of what it imports. Starts the
+/// What is another than was measured, a clause each: its files, versions of Python and of what it imports. Starts the
 /// command's Python where it is one, for as long as it takes to look up versions.
 [[nodiscard]] std::vector<std::string> changes_since(const Profile& profile);
 

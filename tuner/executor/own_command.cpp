@@ -54,6 +54,16 @@ void plan_curve(const PreparedWorker& prepared, const RunOrder& order, measure::
   plan.request.steps_per_sample = std::max<std::int64_t>(1, std::llround(epoch / kSamples));
 }
 
+/// A file as long as scripts are, that does not begin as programs do.
+bool is_small_text(const fs::path& file) {
+  constexpr std::string_view kElf = "\177ELF";
+  constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScriptBytes) return false;
+  const auto beginning = space::read_file(file, kElf.size());
+  return beginning && !beginning->starts_with(kElf);
+}
+
 }  // namespace
 
 fs::path find_command_worker() {
@@ -78,6 +88,22 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
   argv.emplace_back("--");
   argv.insert(argv.end(), words.begin(), words.end());
   return argv;
+}
+
+bool has_script_ending(std::string_view word) {
+  return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl") || word.ends_with(".jl");
+}
+
+fs::path script_of(const std::vector<std::string>& words, const fs::path& folder) {
+  const auto file = [&](const std::string& word) { return (folder / word).lexically_normal(); };
+  const auto is_named = [&](const std::string& word) {
+    std::error_code error;
+    return has_script_ending(word) && fs::is_regular_file(file(word), error);
+  };
+  if (const auto named = std::ranges::find_if(words, is_named); named != words.end()) return file(*named);
+  const auto is_script = [&](const std::string& word) { return is_small_text(file(word)); };
+  const auto found = std::ranges::find_if(words, is_script);
+  return found != words.end() ? file(*found) : fs::path();
 }
 
 std::string command_identity(const CommandTemplate& command, const std::vector<std::string>& words) {

@@ -6,6 +6,7 @@
 #include <expected>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/comparison/pair.hpp"
@@ -24,6 +25,14 @@ namespace nocturne::tuner {
 [[nodiscard]] std::vector<std::string> command_worker_argv(const measure::CommandTemplate& command,
                                                            const std::vector<std::string>& words, std::int64_t batch,
                                                            const Installation& installation);
+
+/// Whether the word is called as scripts are: "train.py".
+[[nodiscard]] bool has_script_ending(std::string_view word);
+
+/// The file of `folder` that the command runs, absolute: the first of the words that is called as scripts are, else the
+/// first small file that is no program of the machine's. Empty: none of them is there.
+[[nodiscard]] std::filesystem::path script_of(const std::vector<std::string>& words,
+                                              const std::filesystem::path& folder);
 
 /// Identity of the command: its words as the campaign has them, and the contents of the files that they name, filled in
 /// (`words`). A script that was edited, or a "./train-{build}" that was built again, is another program.

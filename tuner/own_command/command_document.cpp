@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tuner/campaign_file/campaign_file.hpp"
+#include "tuner/executor/own_command.hpp"
 #include "tuner/own_command/utf8.hpp"
 
 namespace nocturne::tuner {
@@ -283,7 +284,7 @@ class Words {
 /// The files that it is made of, absolute and in order.
 std::set<std::string> sources_of(const OwnCommand& command) {
   std::set<std::string> sources(command.sources.begin(), command.sources.end());
-  if (const auto script = named_script(command.words, command.folder); !script.empty()) sources.insert(script.string());
+  if (const auto script = script_of(command.words, command.folder); !script.empty()) sources.insert(script.string());
   return sources;
 }
 

@@ -56,10 +56,6 @@ struct OwnCommand {
 /// "train" for `python ./train.py --epochs 3`, "make" for `make train`.
 [[nodiscard]] std::string name_of_command(const std::vector<std::string>& words);
 
-/// The first of the words that names a script which is there, absolute; empty: none does.
-[[nodiscard]] std::filesystem::path named_script(const std::vector<std::string>& words,
-                                                 const std::filesystem::path& folder);
-
 /// tensorflow, torch, mxnet, … where a script that the words name imports it.
 [[nodiscard]] std::vector<std::string> imported_frameworks(const std::vector<std::string>& words,
                                                            const std::filesystem::path& folder);

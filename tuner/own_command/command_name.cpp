@@ -8,6 +8,7 @@
 #include <re2/re2.h>
 
 #include "space/file_contents.hpp"
+#include "tuner/executor/own_command.hpp"
 #include "tuner/own_command/command_document.hpp"
 
 namespace nocturne::tuner {
@@ -18,14 +19,10 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 8> kFrameworks = {"tensorflow", "torch", "mxnet",    "jax",
                                                          "paddle",     "keras", "tinygrad", "numpy"};
 
-bool is_script(std::string_view word) {
-  return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl") || word.ends_with(".jl");
-}
-
 }  // namespace
 
 std::string name_of_command(const std::vector<std::string>& words) {
-  const auto script = std::ranges::find_if(words, is_script);
+  const auto script = std::ranges::find_if(words, has_script_ending);
   const fs::path file = script != words.end() ? *script : words.front();
   std::string name;
   for (const char c : file.stem().string().substr(0, 64)) {
@@ -34,13 +31,6 @@ std::string name_of_command(const std::vector<std::string>& words) {
   }
   if (name.empty() || std::isalnum(static_cast<unsigned char>(name.front())) == 0) name = "command-" + name;
   return name.substr(0, 64);
-}
-
-fs::path named_script(const std::vector<std::string>& words, const fs::path& folder) {
-  std::error_code error;
-  for (const std::string& word : words)
-    if (is_script(word) && fs::is_regular_file(folder / word, error)) return (folder / word).lexically_normal();
-  return {};
 }
 
 std::vector<std::string> imported_frameworks(const std::vector<std::string>& words, const fs::path& folder) {

@@ -128,8 +128,7 @@ TEST_CASE("apply says that the script was edited, and names the command that mea
   test::make_file(script, "echo trained\n");
   deploy::Profile profile = profile_here();
   profile.training.own_command = {{"template", {"sh", "train.sh"}}, {"folder", cli.folder().string()}};
-  profile.training.script = script;
-  profile.training.script_digest = std::string(64, '0');
+  profile.training.sources[script] = std::string(64, '0');
   save(cli, profile);
   const auto result = run_program(cli, "apply here");
   CAPTURE(result.output);

@@ -27,6 +27,32 @@ TEST_CASE("an unknown subcommand is answered with the nearest one", "[cli]") {
   CHECK_THAT(cli.err(), ContainsSubstring("--help"));
 }
 
+TEST_CASE("what other programs call it is answered with our name for it", "[cli]") {
+  test::CliFixture cli;
+  for (const auto& [word, hint] : {std::pair{"--max-time", ", did you mean '--wall'?"},
+                                   {"--timeout=5m", ", did you mean '--wall'?"},
+                                   {"--n-trials", ", did you mean '--trials'?"},
+                                   {"--resume", "; the same command goes on where it ended"}}) {
+    CAPTURE(word);
+    CHECK(cli.nocturne({"tune", word}) == ExitCode::Usage);
+    CHECK_THAT(cli.err(), ContainsSubstring(std::string("unknown option '") + word + "'" + hint));
+  }
+  CHECK(cli.nocturne({"best", "--resume"}) == ExitCode::Usage);  // which never ends
+  CHECK_THAT(cli.err(), ContainsSubstring("unknown option '--resume'\n"));
+}
+
+TEST_CASE("a command without the dashes before it is named with them", "[cli]") {
+  test::CliFixture cli;
+  CHECK(cli.nocturne({"tune", "--wall", "5m", "python3", "-u", "it's.py", "--lr", "0.1"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("a command of your own stands behind '--': '") &&
+                            ContainsSubstring(" tune --wall 5m -- python3 -u 'it'\\''s.py' --lr 0.1'"));
+  CHECK(cli.nocturne({"tune", "train.py"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(),
+             ContainsSubstring("train.py is called as a script is") && ContainsSubstring(" tune -- python3 train.py'"));
+  CHECK(cli.nocturne({"tune", "one.json", "two.json"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("'tune' takes no argument 'two.json'"));
+}
+
 TEST_CASE("an unknown option, a wrong value and a word too many are usage errors that are named", "[cli]") {
   test::CliFixture cli;
   CHECK(cli.nocturne({"best", "--epoch", "3"}) == ExitCode::Usage);

@@ -394,8 +394,7 @@ TEST_CASE("no value of a watched profile becomes a command", "[deploy]") {
   const std::string text = test::hostile(marker.string());
   auto profile = watched_script(folder.path());
   profile.campaign = text;
-  profile.training.script = "/" + text;
-  profile.training.script_digest = text;
+  profile.training.sources["/" + text] = text;
   profile.measured_on.machine.set({.name = "cpu.model", .value = text, .match = space::Match::Must});
   profile.launch.set[text] = profile.launch.set["HOSTILE"] = text;
   auto& of_default = profile.of_default.front();
@@ -412,13 +411,18 @@ TEST_CASE("the script of an edited training says so, and trains", "[deploy]") {
   test::make_file(folder.path() / "train.txt", "");
   test::make_file(folder.path() / "it's.py", "pass\n");
   auto profile = watched_script(folder.path());
-  profile.training.script = folder.path() / "it's.py";
-  profile.training.script_digest = *space::sha256_of_file(profile.training.script);
+  test::make_file(folder.path() / "model.py", "pass\n");
+  for (const char* name : {"it's.py", "model.py"})
+    profile.training.sources[folder.path() / name] = *space::sha256_of_file(folder.path() / name);
   CHECK_THAT(run_watched(profile, folder.path(), "").output, !ContainsSubstring("was edited"));
-  test::make_file(profile.training.script, "pass  # edited\n");
+  test::make_file(folder.path() / "it's.py", "pass  # edited\n");
   const auto edited = run_watched(profile, folder.path(), "");
   CHECK(edited.code == 7);
-  CHECK_THAT(edited.output, ContainsSubstring("it's.py was edited since it was measured; nocturne verify PROFILE"));
+  CHECK_THAT(edited.output, ContainsSubstring("it's.py was edited since it was measured; nocturne verify PROFILE") &&
+                                !ContainsSubstring("model.py was edited"));
+  test::make_file(folder.path() / "model.py", "pass  # edited\n");
+  CHECK_THAT(run_watched(profile, folder.path(), "").output,
+             ContainsSubstring("it's.py was edited") && ContainsSubstring("model.py was edited"));
 }
 
 TEST_CASE("the module's files are found where it is installed", "[deploy]") {

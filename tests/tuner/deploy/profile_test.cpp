@@ -28,8 +28,7 @@ TEST_CASE("a profile survives its JSON", "[deploy]") {
   profile.launch.preload = {"/usr/lib/libjemalloc.so.2"};
   profile.launch.memory = {.mode = "bind", .nodes = {0, 1}};
   profile.step = deploy::StepForecast{.seconds = 0.0125, .sd = 0.03, .degrees = 9, .processes = 6};
-  profile.training.script = "/home/me/train.py";
-  profile.training.script_digest = std::string(64, 'a');
+  profile.training.sources = {{"/home/me/model.py", std::string(64, 'a')}, {"/home/me/train.py", ""}};
   profile.training.versions = {{"python", "3.11.2"}, {"torch", "2.1.0+cpu"}};
   profile.of_default.push_back(test::sample_profile());
   profile.of_default.front().configuration = profile.gain->baseline;
@@ -83,10 +82,8 @@ TEST_CASE("a profile that would do harm or nonsense is refused, and the place is
     wrong[key] = value;
     CHECK_THAT(error_with("/step", wrong), ContainsSubstring("/step"));
   }
-  CHECK_THAT(error_with("/training/script", {{"file", "train.py"}, {"digest", ""}}),
-             ContainsSubstring("/training/script/file: expected an absolute path"));
-  CHECK_THAT(error_with("/training/script", {{"file", "/train.py"}, {"digest", "$(id)"}}),
-             ContainsSubstring("/training/script/digest"));
+  for (const auto& sources : {nlohmann::json{{"train.py", ""}}, {{"/train.py", "$(id)"}}, {{"/train.py", 7}}, {"/a"}})
+    CHECK_THAT(error_with("/training/sources", sources), ContainsSubstring("/training/sources: expected"));
   nlohmann::json inner = deploy::to_json(test::sample_profile());
   inner["training"]["program"] = "worker";
   CHECK_THAT(error_with("/default", inner), ContainsSubstring("/default/training/program"));

@@ -52,6 +52,20 @@ constexpr const char* kUses = R"("{batch}", "{amp?-a}", ["-l", "{lanes}"])";
 
 }  // namespace
 
+TEST_CASE("the script of a command is found among its words", "[own_command]") {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "bin");
+  for (const char* name : {"bin/torchrun", "train.py", "train", "model.pt"})
+    std::ofstream(folder.path() / name) << "#!/usr/bin/env python3\n";
+  std::filesystem::create_symlink("/bin/sh", folder.path() / "bin/python");
+  std::filesystem::resize_file(folder.path() / "model.pt", 2 << 20);
+  const auto script = [&](const std::vector<std::string>& words) { return script_of(words, folder.path()); };
+  CHECK(script({"bin/torchrun", "--data", "model.pt", "./train.py"}) == folder.path() / "train.py");
+  CHECK(script({"bin/python", "model.pt", "train"}) == folder.path() / "train");
+  CHECK(script({"/bin/sh", "-c", "exit"}).empty());
+  CHECK(script({"bin/python", "missing.py", ""}).empty());
+}
+
 TEST_CASE("a command whose script or whose module was edited is another one, and trains the same workload",
           "[own_command]") {
   const test::TemporaryFolder folder;

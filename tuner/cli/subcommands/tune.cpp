@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <exception>
 #include <expected>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -38,6 +40,7 @@
 #include "tuner/cli/subcommands/tune_dry_run.hpp"
 #include "tuner/cli/subcommands/tune_report.hpp"
 #include "tuner/deploy/shell_quote.hpp"
+#include "tuner/executor/own_command.hpp"
 #include "tuner/executor/slurm/job.hpp"
 #include "tuner/executor/stray_runs.hpp"
 #include "tuner/installation/frameworks.hpp"
@@ -85,6 +88,13 @@ std::vector<tuner::Setting> settings_of(const TuneOptions& options, const Contex
   return settings;
 }
 
+/// Who runs such a script.
+std::string_view interpreter_of(const std::filesystem::path& script) {
+  static const std::map<std::string, std::string_view, std::less<>> names = {
+      {".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".jl", "julia"}};
+  return names.at(script.extension().string());
+}
+
 /// The campaign of a file, or of the words behind `--`. Throws Refusal.
 tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& context,
                                   const tuner::Installation& installation, const space::Facts& facts,
@@ -95,7 +105,12 @@ tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& con
   };
   if (!options.file.empty() && context.command_given) refuse_words("a campaign file or a command, not both");
   if (!options.file.empty() || !context.command_given) {
-    if (options.file.empty()) refuse_words("file is required, or a command behind '--'");
+    if (options.file.empty()) refuse_words("file is required, or a command behind '--': tune -- python train.py");
+    if (tuner::has_script_ending(options.file))
+      refuse_words(
+          fmt::format("{} is called as a script is, and a campaign file is JSON; a command of your own stands "
+                      "behind '--': '{}'",
+                      options.file, tuner::command_text({"tune", "--", interpreter_of(options.file), options.file})));
     if (options.command.any())
       refuse_words(
           "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "
