@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import unittest
 
 from workspace import Workspace
@@ -49,6 +50,36 @@ class Training(unittest.TestCase):
         trials = self.place.json("list", "trials")["trials"]
         self.assertEqual(len(trials), 6)
         self.assertNotIn("failed", {each["outcome"] for each in trials if "compile" not in each["configuration"]})
+
+    def test_steps_that_come_in_rounds_are_timed_in_whole_rounds(self):
+        (self.folder / "policy.py").write_text(textwrap.dedent("""
+            import time
+            import torch
+            model = torch.nn.Linear(64, 64)
+            optimizer = torch.optim.SGD(model.parameters(), 0.01)
+            for update in range(1, 51):
+                time.sleep(0.1)  # plays
+                for epoch in range(4):
+                    for begin in range(0, 512, 128):
+                        optimizer.zero_grad()
+                        model(torch.randn(128, 64)).square().mean().backward()
+                        optimizer.step()
+            """))
+        try:
+            written, of_steps = [self.place.run("tune", *more, "--write-campaign", "-", "--", self.python, "policy.py", check=0,
+                                                cwd=self.folder) for more in ([], ["--examples", "400"])]
+        finally:
+            (self.folder / "policy.py").unlink()
+        self.assertRegex(written.stderr, r"a step +one optimizer step, [\d.]+ (ms|µs) \(with the pause that\s+returns every 16\s+steps")
+        self.assertRegex(written.stderr, r"it trains +800 steps, called an epoch below: for update in range\(1, 51\)")
+        document = json.loads(written.stdout)
+        self.assertEqual(document["run"]["steps_per_sample"], 16)
+        for section, key in (("run", "steps"), ("verify", "slice_steps")):
+            self.assertEqual(document[section][key] % 16, 0, section)
+        self.assertEqual(document["workload"]["training_examples"], 800)
+        self.assertRegex(of_steps.stderr, r"400 an epoch \(about [^)]*\)\n +it trains +800 steps: for update")
+        self.assertEqual([json.loads(of_steps.stdout)[section][key] for section, key in (
+            ("workload", "training_examples"), ("objective", "epochs"))], [400, [2]])
 
     def test_the_time_is_that_of_the_epochs_that_its_loop_trains(self):
         self.assertRegex(self.tuned.stderr, r"it trains +2 epochs: for epoch in range\(1, options\.epochs \+ 1\)")

@@ -21,7 +21,6 @@ using Json = nlohmann::json;
 using measure::Timing;
 
 /// An epoch of a training whose length nobody told: what is compared is the time of so many steps.
-constexpr std::int64_t kStepsOfAnEpoch = 1000;
 
 /// A run trains a twentieth of an epoch whose lines count examples: a few lines, as most trainings print them.
 std::int64_t steps_of_examples(std::int64_t examples) {
@@ -355,6 +354,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   // Without a batch size each example is a step, and lines come after many.
   if (counts_examples && !names.contains("batch")) document["run"]["steps"] = steps_of_examples(*command.examples);
   if (command.steps) document["run"]["steps"] = *command.steps;
+  if (command.steps_per_sample) document["run"]["steps_per_sample"] = *command.steps_per_sample;
   if (command.slice_steps) document["verify"]["slice_steps"] = *command.slice_steps;
   if (command.deadline) document["run"]["deadline"] = fmt::format("{}s", command.deadline->count());
   return document;

@@ -19,6 +19,9 @@
 
 namespace nocturne::tuner {
 
+/// What is called an epoch where nobody knows how many steps one has.
+constexpr std::int64_t kStepsOfAnEpoch = 1000;
+
 struct OwnCommand {
   std::vector<std::string> words;  ///< as the user starts it; not empty
   std::filesystem::path folder;    ///< absolute
@@ -40,6 +43,7 @@ struct OwnCommand {
   std::string accuracy = {};                     ///< a pattern: how accurate it says that it is; empty: not asked
   double target = 0;                             ///< with `accuracy`: what is accurate enough, 0 to 1
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
+  std::optional<std::int64_t> steps_per_sample;  ///< steps that belong together; empty: each is a sample
   std::optional<std::int64_t> slice_steps;       ///< steps of a turn in a pair; empty: as usual
   std::optional<std::chrono::seconds> deadline;  ///< longest time of a run; empty: as usual
   /// Values of these two that differ on this machine (measure::distinct_affinities).

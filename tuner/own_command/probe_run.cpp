@@ -17,6 +17,9 @@ namespace {
 /// Longer than a night's campaign could use: who trains for days measures steps, not processes.
 constexpr std::chrono::hours kLongestProbeRun{2};
 
+/// For steps that come in rounds: a few seconds of rollouts are usual between two updates of a policy.
+constexpr std::chrono::seconds kLongestLook{8};
+
 /// As the worker asks for where it is to find out (kernels/command/command_run.cpp).
 constexpr std::int64_t kDetectSteps = 20;
 
@@ -43,6 +46,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   plan.environment = launch->variables();
   const std::filesystem::path report = plan.folder / "training.json";
   plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();
+  plan.environment["NOCTURNE_INJECT_LOOK"] = fmt::format("{}", kLongestLook.count());
   plan.unset = launch->unset;
   plan.memory = launch->memory;
   plan.deadline = kLongestProbeRun;

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::size_t kLargestReportBytes = 1 << 20;
+constexpr std::int64_t kMostRoundSteps = 10'000;
 constexpr std::size_t kMostLevers = 100, kMostValues = 50, kMostFiles = 1000, kMostSources = 500, kMostNotes = 50;
 constexpr std::size_t kLongestText = 1000;
 
@@ -118,6 +119,13 @@ void call_as_told(SeenLever& seen) {
   lever.told.clear();
 }
 
+std::optional<double> seconds_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  const double seconds = found->get<double>();
+  return std::isfinite(seconds) && seconds > 0 ? std::optional(seconds) : std::nullopt;
+}
+
 std::vector<WrittenFile> files_at(const Json& object, const char* key) {
   std::vector<WrittenFile> files;
   const auto found = object.find(key);
@@ -162,8 +170,11 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .trains = text_at(*document, "trains"),
                     .sources = texts_at(*document, "sources", kMostSources),
                     .notes = texts_at(*document, "notes", kMostNotes)};
-  if (const auto step = document->find("step_seconds"); step != document->end() && step->is_number()) {
-    if (const double seconds = step->get<double>(); std::isfinite(seconds) && seconds > 0) seen.step_seconds = seconds;
+  seen.step_seconds = seconds_at(*document, "step_seconds");
+  if (const auto round = document->find("round"); round != document->end() && round->is_object()) {
+    const auto steps = count_at(*round, "steps");
+    const auto seconds = seconds_at(*round, "seconds");
+    if (steps && seconds && *steps <= kMostRoundSteps) seen.round = {.steps = *steps, .seconds = *seconds};
   }
   if (const auto share = document->find("share"); share != document->end() && share->is_object()) {
     for (const auto& [name, part] : share->items())

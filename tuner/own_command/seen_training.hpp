@@ -34,6 +34,12 @@ struct SeenLever {
   friend bool operator==(const SeenLever&, const SeenLever&) = default;
 };
 
+/// Steps that a pause ends, which returns after as many (kernels/inject/nocturne_inject/rounds.py).
+struct StepRound {
+  std::int64_t steps = 0;
+  double seconds = 0;  ///< of a whole one
+};
+
 struct SeenTraining {
   std::string framework, framework_version, device;  ///< "pytorch", "2.15.0", "cpu"
   std::string unit;                                  ///< what a step is: "optimizer step", "backward", …
@@ -41,12 +47,18 @@ struct SeenTraining {
   std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
   std::optional<std::int64_t> epochs, steps_in_all;  ///< that it trains, by its loops; at most one of both
   std::string trains;                                ///< which loop says so
-  std::optional<double> step_seconds{};
+  std::optional<double> step_seconds{};              ///< median
+  std::optional<StepRound> round{};                  ///< where its steps come in rounds
   std::map<std::string, double> share{};         ///< shares of a step's time: data, forward, backward, optimizer, other
   std::vector<SeenLever> levers{};               ///< that can apply
   std::map<std::string, std::string> refused{};  ///< lever → why not
   std::vector<std::string> sources{};            ///< the script and its own modules: paths from the folder, or absolute
   std::vector<std::string> notes;                ///< sentences for the user
+
+  /// What a step takes of all that is trained: with its part of the pause that ends a round.
+  [[nodiscard]] std::optional<double> mean_step_seconds() const {
+    return round ? std::optional(round->seconds / static_cast<double>(round->steps)) : step_seconds;
+  }
 };
 
 /// The epochs that it trains; below 1 where its steps end before the data do. Empty: not known.

@@ -4,13 +4,15 @@
     nearest(frame)     the innermost loop over numbers that is under way in `frame` and its callers
 
 Source and local variables are read. Of the script only what stands in a loop's header is asked again. Loops of the
-frameworks and of progress bars are passed over, and those of other libraries but for `for epoch in ...`. What is no
-`for` over range() (`while`, a list of epochs) is not seen.
+frameworks and of progress bars are passed over, and those of other libraries but for `for epoch in ...`. A loop over
+numbers is a `for` over range(), or a `while` whose header, or an `if ...: break` in it, compares a number that the loop
+increases. A list of epochs is none.
 """
 
 import ast
 import collections
 import linecache
+import math
 import operator
 import os
 
@@ -65,18 +67,18 @@ def _is_installed(frame):
 
 
 def _counts_epochs(node):
-    return "epoch" in getattr(node.target, "id", "")
+    return any("epoch" in _path(each) for each in ([node.target] if isinstance(node, ast.For) else ast.walk(node.test)))
 
 
 def _around(frame):
-    """The `for` statements whose body the frame is in, the outermost first."""
+    """The loops whose body the frame is in, the outermost first."""
     code = frame.f_code
     if code.co_filename not in _loops:
         try:
             tree = ast.parse("".join(linecache.getlines(code.co_filename, frame.f_globals)))
         except (SyntaxError, ValueError, RecursionError):
             tree = ast.Module(body=[])
-        _loops[code.co_filename] = [each for each in ast.walk(tree) if isinstance(each, ast.For)]
+        _loops[code.co_filename] = [each for each in ast.walk(tree) if isinstance(each, (ast.For, ast.While))]
     line = frame.f_lineno
     return sorted((each for each in _loops[code.co_filename]
                    if code.co_firstlineno <= each.lineno and each.body[0].lineno <= line <= _last_line(each)),
@@ -90,13 +92,76 @@ def _last_line(node):
 
 def _loop(node, frame):
     try:
-        numbers, enumerated = _numbers(node.iter, frame)
+        count, reached, line = (_for if isinstance(node, ast.For) else _while)(node, frame)
     except Exception:  # what the header names is gone, or is no number
         return None
     name = frame.f_code.co_filename
-    header = linecache.getline(name, node.lineno).strip().rstrip(":")
-    text = "%s (%s, line %d)" % (header[:80], os.path.basename(name), node.lineno)
-    return Loop(len(numbers), text, (name, node.lineno), _reached(node.target, numbers, enumerated, frame))
+    header = linecache.getline(name, line).strip().rstrip(":")
+    text = "%s (%s, line %d)" % (header[:80], os.path.basename(name), line)
+    return Loop(count, text, (name, node.lineno), reached)
+
+
+def _for(node, frame):
+    numbers, enumerated = _numbers(node.iter, frame)
+    return len(numbers), _reached(node.target, numbers, enumerated, frame), node.lineno
+
+
+# What is compared how → whether the round at the bound itself is still trained.
+_GOES_ON = {ast.Lt: False, ast.LtE: True, ast.NotEq: False}
+_ENDS = {ast.GtE: False, ast.Gt: True, ast.Eq: False}
+_MIRRORED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+
+
+def _while(node, frame):
+    """Rounds from here on, which is taken for the first one; the number of this one; the line that says so."""
+    for test, meaning in _conditions(node):
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            continue
+        one, how, other = test.left, type(test.ops[0]), test.comparators[0]
+        for counter, how, bound in ((one, how, other), (other, _MIRRORED.get(how), one)):
+            by, line = _increase(node, counter, frame)
+            if how in meaning and by > 0:
+                begin = operator.index(_value(counter, frame)) - (by if line < frame.f_lineno else 0)
+                compared = begin + (by if line < test.lineno else 0)
+                rounds = (_value(bound, frame) - compared) / by
+                checks = math.floor(rounds) + 1 if meaning[how] else math.ceil(rounds)
+                return checks + (test.lineno > frame.f_lineno), begin // by, test.lineno
+    raise TypeError
+
+
+def _conditions(node):
+    """What ends a `while` when it is compared: in its header, or in its body before a `break`."""
+    for each in _parts(node.test, ast.And):
+        yield each, _GOES_ON
+    for statement in node.body:
+        if isinstance(statement, ast.If) and any(isinstance(each, ast.Break) for each in statement.body):
+            for each in _parts(statement.test, ast.Or):
+                yield each, _ENDS
+
+
+def _parts(test, junction):
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, junction) else [test]
+
+
+def _increase(node, counter, frame):
+    """By how much a loop increases what it compares, and in which line: 0 where it does not, or in several places."""
+    path, found = _path(counter), []
+    for each in ast.walk(node) if path else ():
+        if isinstance(each, ast.AugAssign) and _path(each.target) == path:
+            found.append((each.value if isinstance(each.op, ast.Add) else None, each.lineno))
+        elif isinstance(each, ast.Assign) and path in [_path(target) for target in each.targets]:
+            added = isinstance(each.value, ast.BinOp) and isinstance(each.value.op, ast.Add)
+            found.append((each.value.right if added and _path(each.value.left) == path else None, each.lineno))
+    if len(found) != 1 or found[0][0] is None:
+        return 0, 0
+    return operator.index(_value(found[0][0], frame)), found[0][1]
+
+
+def _path(node):
+    """`step`, `self.step`; nothing for what is no name."""
+    if isinstance(node, ast.Attribute):
+        return "%s.%s" % (_path(node.value), node.attr) if _path(node.value) else ""
+    return getattr(node, "id", "")
 
 
 def _numbers(node, frame):
@@ -153,7 +218,7 @@ class Length(object):
     """What the loops of the process that trains say.
 
     The loop around a data loader counts epochs. Where no loader is seen, a loop whose number goes on by as many with each
-    step counts steps, and one around it epochs.
+    step counts steps, and one around it epochs; where there are more around it, all steps are counted, and no epochs.
     """
 
     def __init__(self):
@@ -180,14 +245,13 @@ class Length(object):
 
     def facts(self, steps_per_epoch):
         """For the report. `steps_per_epoch`: of the data loader; None: not known."""
-        loops = self.first[0][:2] if self.each else []
+        loops = self.first[0] if self.each else []
         steps = max(1, loops[0].count // self.each) if loops else None
-        around = loops[1] if len(loops) > 1 else None
-        if steps_per_epoch is None and around:
-            return {"steps_per_epoch": steps, "epochs": around.count, "trains": around.text}
-        if steps_per_epoch is not None and self.epochs:
-            if not loops or self.epochs.place != loops[0].place:
-                return {"epochs": self.epochs.count, "trains": self.epochs.text}
-            # The loader began inside of the loop over steps, and goes on from one round of it to the next.
-            return {"steps_in_all": steps * (around.count if around else 1), "trains": loops[0].text}
-        return {"steps_in_all": steps, "trains": loops[0].text} if loops and not around else {}
+        if steps_per_epoch is None and len(loops) == 2:
+            return {"steps_per_epoch": steps, "epochs": loops[1].count, "trains": loops[1].text}
+        # A loader that began inside of the loop over steps goes on from one round of it to the next.
+        if steps_per_epoch is not None and self.epochs and not (loops and self.epochs.place == loops[0].place):
+            return {"epochs": self.epochs.count, "trains": self.epochs.text}
+        for around in loops[1:]:
+            steps *= around.count
+        return {"steps_in_all": steps, "trains": loops[-1].text} if loops else {}

@@ -19,10 +19,14 @@ import signal
 import sys
 import time
 
+from . import rounds
+
 KINDS = ("data", "forward", "backward", "optimizer", "other")
 PARTS = ("forward", "backward", "optimizer")  # of them, in samples; waiting for data has a name of its own
 TOLD_S = 0.1  # after so long samples are written
 DROPPED = 5  # steps after a turn's wait: queues that a loader filled meanwhile made up to 14 look free
+LOOK_STEPS = 20  # more, as often as it takes
+MOST_LOOKED_AT = 2000
 QUIET_S = 60  # without a sign of training for so long, the report says so
 
 
@@ -89,11 +93,12 @@ class Recorder(steps._Recorder):
     def __init__(self, session):
         self.session = session
         self.facts = {"versions": {"python": sys.version.split()[0]}}
-        self.samples = collections.deque(maxlen=1000)  # (steps, wall seconds)
+        self.samples = collections.deque(maxlen=MOST_LOOKED_AT)  # (steps, wall seconds)
         self.spent_in_all = dict.fromkeys(KINDS, 0.0)
         self.wall_in_all = 0.0
         self.stopped = []   # descendants that wait with this process
         self.untold = []    # samples
+        self.first_step_ended = None
         self.watch = None   # that of a deployment, from the end of the first step on
         self.told_at = 0.0
         environment = dict(session.environment)
@@ -132,6 +137,7 @@ class Recorder(steps._Recorder):
     def first_ended(self, loss):
         self.ready()
         super(Recorder, self).first_ended(loss)
+        self.first_step_ended = time.monotonic()
         if self.session.environment.get("NOCTURNE_WATCH"):
             self.session.guarded(self.begin_watch)()
 
@@ -182,6 +188,15 @@ class Recorder(steps._Recorder):
         each = sorted(wall / count for count, wall in self.samples)
         return each[len(each) // 2] if each else None
 
+    def round(self):
+        """{steps, seconds} of one, where no loader says what an epoch is; None: none is seen."""
+        single = not self.knows_loader() and all(count == 1 for count, _ in self.samples)
+        found = rounds.found([wall for _, wall in self.samples]) if single else None
+        return found and {"steps": found[0], "seconds": found[1]}
+
+    def knows_loader(self):
+        return any(self.facts.get(name) for name in ("batch", "steps_per_epoch"))
+
     def share(self):
         """{kind: part of the time of the steps}; kinds that were never told are missing."""
         told = {kind: seconds / self.wall_in_all for kind, seconds in self.spent_in_all.items()
@@ -213,7 +228,19 @@ class Recorder(steps._Recorder):
         self.session.note(reason)
         self.leave(1)
 
+    def looks_on(self):
+        """Whether more steps are looked at than were asked for: they may come in rounds."""
+        until = self.first_step_ended + float(self.session.environment.get("NOCTURNE_INJECT_LOOK") or 0)
+        if self.knows_loader() or self.last > until or len(self.samples) + LOOK_STEPS > MOST_LOOKED_AT:
+            return False
+        self.tell_all()
+        return not self.round()
+
     def finish(self):
+        if self.session.guarded(self.looks_on)():
+            self.limit += LOOK_STEPS
+            self.room += LOOK_STEPS
+            return
         self.say_ended()
         self.leave(0)
 

@@ -129,6 +129,7 @@ class Report(object):
             facts = {name: speaker.facts.get(name) for name in ("batch", "steps_per_epoch", "examples_per_epoch")}
             found.update(facts, steps=max(0, speaker.steps), step_seconds=seen.step_seconds, share=seen.share)
             found.update(self.length.facts(facts["steps_per_epoch"]))
+            found["round"] = speaker.round()
         if self.others_path() and os.path.exists(self.others_path()):
             note("more than one process trains: one of them is timed")
         for name, (_, reason) in sorted(self.session.failed_levers.items()):

@@ -57,6 +57,30 @@ class Headers(unittest.TestCase):
         else:
             self.fail()
 
+    def test_the_rounds_of_a_while_are_those_that_its_number_still_takes(self):
+        step = self.step = 0
+        while step < 20:
+            self.assertEqual([(each.count, each.reached) for each in here()], [(20 - step, step)])
+            step += 1
+        while 50 >= step and self:
+            step = step + 5
+            self.assertEqual([(each.count, each.reached) for each in here()], [((60 - step) // 5, step // 5 - 1)])
+        rounds = []
+        while True:
+            if self.step >= 10:
+                break
+            rounds += here()
+            self.step += 1
+        self.assertEqual(counts(rounds), list(range(10, 0, -1)))
+        rounds = []
+        while 1:
+            rounds += here()
+            self.step += 1
+            if self.step > 13 or len(rounds) > 100:
+                break
+        self.assertEqual(counts(rounds), [4, 3, 2, 1])
+        self.assertRegex(rounds[0].text, r"^if self\.step > 13 or len\(rounds\) > 100 \(loops_test\.py, line \d+\)$")
+
     def test_it_is_told_where_it_stands(self):
         for epoch in range(2):
             found = nearest(sys._getframe())
@@ -69,6 +93,23 @@ class Headers(unittest.TestCase):
         while True:
             self.assertEqual(here(), [])
             break
+        number = 0
+        while number < 3:  # increased in two places
+            self.assertEqual(here(), [])
+            number += 1
+            if number:
+                number = number + 2
+        while number > 0:  # decreased
+            self.assertEqual(here(), [])
+            number -= 1
+        while number < float("inf"):
+            self.assertEqual(here(), [])
+            number += 1
+            if number == "never":
+                break
+            if number:
+                self.assertEqual(here(), [])
+                break
         for _ in range(3):
             pass
         self.assertEqual(here(), [])
@@ -160,6 +201,37 @@ class Lengths(unittest.TestCase):
                 self.step()
         self.assertEqual(self.says(), {"steps_per_epoch": 100, "epochs": 6})
         self.assertIn("for epoch in range(6)", self.length.facts(None)["trains"])
+
+    def test_where_more_loops_are_around_all_steps_are_counted(self):
+        for update in range(30):
+            for epoch in range(4):
+                for begin in range(0, 128, 32):
+                    self.step()
+        self.assertEqual(self.says(), {"steps_in_all": 480})
+        self.assertIn("for update in range(30)", self.length.facts(None)["trains"])
+
+    def test_so_they_are_where_a_loader_began_before_all_loops(self):
+        for epoch in range(6):
+            for number in range(100):
+                self.step()
+        self.assertEqual(self.says(steps_per_epoch=10), {"steps_in_all": 600})
+
+    def test_a_while_around_a_loader_may_count_epochs_or_steps(self):
+        epoch = 0
+        while epoch < 3:
+            self.length.epochs = self.length.epochs or nearest(sys._getframe())
+            for _ in ["batches"] * 10:
+                self.step()
+            epoch += 1
+        self.assertEqual(self.says(steps_per_epoch=10), {"epochs": 3})
+        self.setUp()
+        step = 0
+        while step < 70:
+            self.length.epochs = self.length.epochs or nearest(sys._getframe())
+            for _ in ["batches"] * 10:
+                self.step()
+                step += 1
+        self.assertEqual(self.says(steps_per_epoch=10), {"steps_in_all": 70})
 
     def test_a_loop_that_does_not_go_on_with_each_step_counts_none(self):
         for epoch in range(6):

@@ -271,6 +271,34 @@ class Steps(unittest.TestCase):
             self.assertIn("the first step began 104 s after the framework's import", run.notes())
 
 
+class Rounds(unittest.TestCase):
+    PLAYED = """
+    for update in range(100):
+        spend(%s)
+        for _ in range(16):
+            model(torch.Tensor(1.0))
+            loss = torch.Tensor(0.25)
+            loss.backward(); optimizer.step()
+    """
+
+    def looked_at(self, script, **environment):
+        with trained(script, NOCTURNE_STEPS_LIMIT="20", **environment) as run:
+            code, out, errors = run.run()
+            self.assertEqual((code, out, errors), (0, "", ""))
+            return len(run.events("sample")), run.json().get("round")
+
+    def test_without_a_loader_the_look_goes_on_until_rounds_are_seen(self):
+        self.assertEqual(self.looked_at(self.PLAYED % 100, NOCTURNE_INJECT_LOOK="1000"),
+                         (40, {"steps": 16, "seconds": 196.0}))
+
+    def test_it_ends_in_time_where_there_are_none(self):
+        self.assertEqual(self.looked_at(self.PLAYED % 0, NOCTURNE_INJECT_LOOK="150"), (40, None))
+        self.assertEqual(self.looked_at(self.PLAYED % 100), (20, None))
+
+    def test_where_a_loader_says_what_an_epoch_is_it_does_not(self):
+        self.assertEqual(self.looked_at("train(9)", NOCTURNE_INJECT_LOOK="1000"), (20, None))
+
+
 class Processes(unittest.TestCase):
     ran = Steps.ran
 

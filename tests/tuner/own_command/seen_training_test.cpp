@@ -96,6 +96,28 @@ TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
   CHECK(training.notes == std::vector<std::string>{"one loss was not seen"});
 }
 
+TEST_CASE("steps that come in rounds take their part of the pause", "[own_command]") {
+  const test::TemporaryFolder folder;
+  const auto with_round = [&](const std::string& round) {
+    test::make_file(folder.path() / "report", R"({"step_seconds": 0.004, "round": )" + round + "}");
+    return read_training_report(folder.path() / "report").value();
+  };
+  const SeenTraining training = with_round(R"({"steps": 16, "seconds": 0.16})");
+  REQUIRE(training.round);
+  CHECK(training.round->steps == 16);
+  CHECK(training.mean_step_seconds() == 0.01);
+  for (const char* odd : {"null", "[]", R"({"steps": 16})", R"({"steps": 1e9, "seconds": 1})",
+                          R"({"steps": 16, "seconds": -1})", R"({"steps": 100000000, "seconds": 1})"}) {
+    CHECK_FALSE(with_round(odd).round);
+    CHECK(with_round(odd).mean_step_seconds() == 0.004);
+  }
+  OwnCommand command = trained(false);
+  CHECK(spec_of(command).run.steps_per_sample == 1);
+  command.steps = 64;
+  command.steps_per_sample = 16;
+  CHECK(spec_of(command).run.steps_per_sample == 16);
+}
+
 TEST_CASE("epochs are those of a loop over epochs, or what a loop over steps makes of them", "[own_command]") {
   SeenTraining training;
   CHECK_FALSE(epochs_trained(training));

@@ -11,6 +11,7 @@
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
+#include "tuner/own_command/command_document.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -45,12 +46,12 @@ std::string step_text(const tuner::SeenTraining& training) {
   std::string text = training.unit.empty() ? "a step" : "one " + training.unit;
   if (training.batch) text += fmt::format(", {} examples", *training.batch);
   if (training.step_seconds) text += ", " + seconds_text(*training.step_seconds);
+  const auto mean = training.mean_step_seconds();
+  if (training.round)
+    text += fmt::format(" (with the pause that returns every {} steps {})", training.round->steps, seconds_text(*mean));
   if (!training.steps_per_epoch) return text;
   text += fmt::format("; {} an epoch", *training.steps_per_epoch);
-  if (training.step_seconds) {
-    text += fmt::format(" (about {})",
-                        seconds_text(*training.step_seconds * static_cast<double>(*training.steps_per_epoch)));
-  }
+  if (mean) text += fmt::format(" (about {})", seconds_text(*mean * static_cast<double>(*training.steps_per_epoch)));
   return text;
 }
 
@@ -62,7 +63,11 @@ std::string length_text(const tuner::SeenTraining& training, std::optional<doubl
   if (training.steps_in_all)
     return fmt::format("{} steps{}: {}", *training.steps_in_all,
                        training.steps_per_epoch ? "" : ", called an epoch below", training.trains);
-  return "for how many epochs is not seen: times are of one (--epochs N)";
+  if (training.steps_per_epoch || training.batch)
+    return "for how many epochs is not seen: times are of one (--epochs N)";
+  return fmt::format(
+      "for how long is not seen: times are of {} steps, called an epoch below (--examples N: of N steps)",
+      tuner::kStepsOfAnEpoch);
 }
 
 std::string share_text(const tuner::SeenTraining& training) {
@@ -72,6 +77,21 @@ std::string share_text(const tuner::SeenTraining& training) {
     if (share != training.share.end()) parts.push_back(fmt::format("{} {:.0f} %", part, 100 * share->second));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Each reason once, with all that it refuses.
+std::string refusals_text(const tuner::SeenTraining& training) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const auto& [name, reason] : training.refused) {
+    const auto known = std::ranges::find(reasons, reason, [](const auto& each) { return each.first; });
+    if (known != reasons.end())
+      known->second.push_back(name);
+    else
+      reasons.push_back({reason, {name}});
+  }
+  std::vector<std::string> parts;
+  for (const auto& [reason, names] : reasons) parts.push_back(fmt::format("{} ({})", fmt::join(names, ", "), reason));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::vector<std::string> names_of(const std::vector<tuner::WrittenFile>& files) {
@@ -106,9 +126,7 @@ std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<do
     (each.lever.changes == measure::kChangesLearning ? learnt : levers).push_back(each.name);
   if (!levers.empty()) text += labelled("levers", fmt::format("{}", fmt::join(levers, ", ")));
   if (!learnt.empty()) text += labelled("and with", fmt::format("--allow batch: {}", fmt::join(learnt, ", ")));
-  std::vector<std::string> refused;
-  for (const auto& [name, reason] : training.refused) refused.push_back(fmt::format("{} ({})", name, reason));
-  if (!refused.empty()) text += labelled("not offered", fmt::format("{}", fmt::join(refused, "; ")));
+  if (!training.refused.empty()) text += labelled("not offered", refusals_text(training));
   for (const std::string& note : training.notes) text += labelled("note", note);
   if (seen.files) text += labelled("files", files_text(*seen.files));
   if (trial_seconds > 0) {

@@ -115,15 +115,24 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   return *seen;
 }
 
+/// So many steps, or whole rounds of them. `fewest`: rounds.
+std::int64_t in_rounds(const tuner::SeenTraining& training, std::int64_t steps, std::int64_t fewest) {
+  if (!training.round) return steps;
+  const std::int64_t each = training.round->steps;
+  return std::max(fewest, (steps + each - 1) / each) * each;
+}
+
 /// Timed steps of a run: seconds distinguish configurations, and an epoch's last steps may be other ones.
 std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 3;
-  constexpr std::int64_t kFewest = 20, kMost = 400;
+  constexpr std::int64_t kFewest = 20, kMost = 400, kFewestRounds = 4;
   if (seen.timing != Timing::Steps) return std::nullopt;
   // A script that is done earlier: all its steps but those that may be a smaller epoch's.
   if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
-  if (!seen.training || !seen.training->step_seconds) return std::nullopt;
-  const auto steps = std::clamp(static_cast<std::int64_t>(kSeconds / *seen.training->step_seconds), kFewest, kMost);
+  const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+  if (!step) return std::nullopt;
+  const auto steps = std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost);
+  if (seen.training->round) return in_rounds(*seen.training, steps, kFewestRounds);
   return seen.training->steps_per_epoch ? std::clamp<std::int64_t>(*seen.training->steps_per_epoch - 2, 2, steps)
                                         : steps;
 }
@@ -132,16 +141,17 @@ std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
 std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 0.6;
   constexpr std::int64_t kFewest = 4, kMost = 100;
-  if (seen.timing != Timing::Steps || !seen.training || !seen.training->step_seconds) return std::nullopt;
-  return std::clamp(static_cast<std::int64_t>(kSeconds / *seen.training->step_seconds), kFewest, kMost);
+  const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+  if (seen.timing != Timing::Steps || !step) return std::nullopt;
+  return in_rounds(*seen.training, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), 1);
 }
 
 /// About what a run takes: it starts, and trains so many steps. 0: not known.
 double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_t> steps) {
   const double wall = std::chrono::duration<double>(seen.wall).count();
-  if (!steps || !seen.training || !seen.training->step_seconds) return wall;
-  const double step = *seen.training->step_seconds;
-  return std::max(0.0, wall - static_cast<double>(seen.steps) * step) + static_cast<double>(*steps) * step;
+  const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+  if (!steps || !step) return wall;
+  return std::max(0.0, wall - static_cast<double>(seen.steps) * *step) + static_cast<double>(*steps) * *step;
 }
 
 /// Whether more may run: what is written outside of the folder is the user's, and no view keeps it.
@@ -160,10 +170,15 @@ void check_writes(const CommandOptions& options, const Context& context, const t
       "folder that may change");
 }
 
+bool varies_batch(const tuner::OwnCommand& command) {
+  return std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
+}
+
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
   command.steps = steps_of_run(seen);
   command.slice_steps = steps_of_turn(seen);
+  if (seen.training && seen.training->round) command.steps_per_sample = seen.training->round->steps;
   if (seen.training) {
     command.levers = seen.training->levers;
     command.batch = seen.training->batch;
@@ -172,9 +187,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
     command.epochs = tuner::epochs_trained(*seen.training).value_or(command.epochs);
     for (const std::string& source : seen.training->sources)
       command.sources.push_back((command.folder / source).lexically_normal().string());
-    const bool varies =
-        std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
-    if (!command.examples && (command.batch || varies)) command.examples = seen.training->examples_per_epoch;
+    if (!command.examples && (command.batch || varies_batch(command)))
+      command.examples = seen.training->examples_per_epoch;
   }
   const auto generous = std::chrono::ceil<std::chrono::seconds>(4 * seen.wall) + std::chrono::seconds(60);
   command.deadline = std::max(std::chrono::seconds(120), generous);
@@ -341,7 +355,9 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
     *context.err << fmt::format("What '{}' is made of was edited since it was tuned: it is looked at anew.\n",
                                 known->name);
   }
-  const auto seen = sight(context, first, installation);
+  auto seen = sight(context, first, installation);
+  if (seen.training && !seen.training->batch && !varies_batch(command) && command.examples)
+    seen.training->steps_per_epoch = command.examples;  // each step is an example
   use_probe(seen, command);
   *context.err << seen_training_text(seen, options.epochs, seconds_of_run(seen, command.steps),
                                      wall ? std::chrono::duration<double>(*wall).count() : 0);
