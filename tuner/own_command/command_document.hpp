@@ -57,7 +57,7 @@ struct OwnCommand {
 /// how many an epoch has.
 [[nodiscard]] std::expected<nlohmann::json, std::string> command_document(const OwnCommand& command);
 
-/// "train" for `python ./train.py --epochs 3`, "make" for `make train`.
+/// "train" for `python ./train.py --epochs 3`, "shapes.train" for `python -m shapes.train`, "make" for `make train`.
 [[nodiscard]] std::string name_of_command(const std::vector<std::string>& words);
 
 /// tensorflow, torch, mxnet, … where a script that the words name imports it.

@@ -23,9 +23,11 @@ constexpr std::array<std::string_view, 8> kFrameworks = {"tensorflow", "torch", 
 
 std::string name_of_command(const std::vector<std::string>& words) {
   const auto script = std::ranges::find_if(words, has_script_ending);
-  const fs::path file = script != words.end() ? *script : words.front();
+  std::string text = fs::path(script != words.end() ? *script : words.front()).stem().string();
+  const auto module = std::ranges::find(words, "-m");
+  if (script == words.end() && module != words.end() && module + 1 != words.end()) text = module[1];
   std::string name;
-  for (const char c : file.stem().string().substr(0, 64)) {
+  for (const char c : text.substr(0, 64)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
     name += plain ? c : '-';
   }

@@ -212,6 +212,9 @@ TEST_CASE("the time to an accuracy is that of a command which says how accurate 
 TEST_CASE("a campaign is called after the script", "[own_command]") {
   CHECK(name_of_command({"python", "-u", "sub/train-it.py", "--x=1.py"}) == "train-it");
   CHECK(name_of_command({"./run it"}) == "run-it");
+  CHECK(name_of_command({"python3", "-u", "-m", "shapes.train", "lr=0.1"}) == "shapes.train");
+  CHECK(name_of_command({"python3", "-m", "torch.distributed.run", "train.py"}) == "train");
+  CHECK(name_of_command({"make", "-m"}) == "make");
   CHECK(name_of_command({"-"}) == "command--");
 }
 

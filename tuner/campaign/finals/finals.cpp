@@ -356,8 +356,9 @@ bool Finals::verify(db::StoredTrial& baseline, db::StoredTrial& candidate) {
     const auto more = std::max<std::int64_t>(1, wanted - comparing.pairs());
     const auto after = is_begun ? std::chrono::nanoseconds{0} : training;
     if (!time_for(std::max(pair, expected) * more + after)) {
-      session_.observer.note(fmt::format("undecided after {} pairs, and {} more do not fit into the time that is left",
-                                         comparing.pairs(), more));
+      session_.observer.note(
+          fmt::format("the comparison ends after {} pairs: {} more do not fit into the time that is left",
+                      comparing.pairs(), more));
       return false;
     }
     granted = look;
