@@ -51,35 +51,55 @@ class Training(unittest.TestCase):
         self.assertEqual(len(trials), 6)
         self.assertNotIn("failed", {each["outcome"] for each in trials if "compile" not in each["configuration"]})
 
+    def looked_at(self, script, *options):
+        """What the first screen says of a script, and the campaign that it would be."""
+        (self.folder / "other.py").write_text("import time, torch\nmodel = torch.nn.Linear(64, 64)\n"
+                                              "optimizer = torch.optim.SGD(model.parameters(), 0.01)\n"
+                                              "def train(x):\n"
+                                              "    optimizer.zero_grad(); model(x).square().mean().backward(); optimizer.step()\n"
+                                              + textwrap.dedent(script))
+        try:
+            written = self.place.run("tune", *options, "--write-campaign", "-", "--", self.python, "other.py", check=0, cwd=self.folder)
+        finally:
+            (self.folder / "other.py").unlink()
+        return written.stderr, json.loads(written.stdout)
+
     def test_steps_that_come_in_rounds_are_timed_in_whole_rounds(self):
-        (self.folder / "policy.py").write_text(textwrap.dedent("""
-            import time
-            import torch
-            model = torch.nn.Linear(64, 64)
-            optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        script = """
             for update in range(1, 51):
                 time.sleep(0.1)  # plays
                 for epoch in range(4):
                     for begin in range(0, 512, 128):
-                        optimizer.zero_grad()
-                        model(torch.randn(128, 64)).square().mean().backward()
-                        optimizer.step()
-            """))
-        try:
-            written, of_steps = [self.place.run("tune", *more, "--write-campaign", "-", "--", self.python, "policy.py", check=0,
-                                                cwd=self.folder) for more in ([], ["--examples", "400"])]
-        finally:
-            (self.folder / "policy.py").unlink()
-        self.assertRegex(written.stderr, r"a step +one optimizer step, [\d.]+ (ms|µs) \(with the pause that\s+returns every 16\s+steps")
-        self.assertRegex(written.stderr, r"it trains +800 steps, called an epoch below: for update in range\(1, 51\)")
-        document = json.loads(written.stdout)
+                        train(torch.randn(128, 64))
+            """
+        said, document = self.looked_at(script)
+        self.assertRegex(said, r"a step +one optimizer step, [\d.]+ (ms|µs) \(with the pause that\s+returns every 16\s+steps")
+        self.assertRegex(said, r"it trains +800 steps, called an epoch below: for update in range\(1, 51\)")
         self.assertEqual(document["run"]["steps_per_sample"], 16)
         for section, key in (("run", "steps"), ("verify", "slice_steps")):
             self.assertEqual(document[section][key] % 16, 0, section)
         self.assertEqual(document["workload"]["training_examples"], 800)
-        self.assertRegex(of_steps.stderr, r"400 an epoch \(about [^)]*\)\n +it trains +800 steps: for update")
-        self.assertEqual([json.loads(of_steps.stdout)[section][key] for section, key in (
-            ("workload", "training_examples"), ("objective", "epochs"))], [400, [2]])
+        said, document = self.looked_at(script, "--examples", "400")
+        self.assertRegex(said, r"400 an epoch \(about [^)]*\)\n +it trains +800 steps: for update")
+        self.assertEqual((document["workload"]["training_examples"], document["objective"]["epochs"]), (400, [2]))
+
+    def test_no_more_steps_are_asked_for_than_there_are(self):
+        said, document = self.looked_at("""
+            batches = [torch.randn(32, 64) for _ in range(30)]
+            for epoch in range(2):
+                for batch in batches:
+                    train(batch)
+            """)
+        self.assertRegex(said, r"30 an epoch \(about [^)]*\)\n +it trains +2 epochs: for epoch in range\(2\)")
+        self.assertEqual(document["run"]["steps"], 59)  # behind the first
+        self.assertLessEqual(document["verify"]["slice_steps"], 59)
+        said, document = self.looked_at("""
+            for step in range(80):
+                time.sleep(0.1)
+                train(torch.randn(32, 64))
+            """)
+        self.assertRegex(said, r"it trains +80 steps, called an epoch below: for step in range\(80\)")
+        self.assertLessEqual(document["run"]["steps"], 78)
 
     def test_the_time_is_that_of_the_epochs_that_its_loop_trains(self):
         self.assertRegex(self.tuned.stderr, r"it trains +2 epochs: for epoch in range\(1, options\.epochs \+ 1\)")

@@ -68,7 +68,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {
     probe.timing = measure::Timing::Steps;
     probe.steps = measure::count_steps(run.samples);
-    probe.ended_by_itself = probe.steps < kDetectSteps;
+    probe.ended_by_itself = probe.steps < kDetectSteps || (probe.training && probe.training->ended);
   }
   return probe;
 }

@@ -169,7 +169,8 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .steps_in_all = count_at(*document, "steps_in_all"),
                     .trains = text_at(*document, "trains"),
                     .sources = texts_at(*document, "sources", kMostSources),
-                    .notes = texts_at(*document, "notes", kMostNotes)};
+                    .notes = texts_at(*document, "notes", kMostNotes),
+                    .ended = document->value("ended", Json()) == true};
   seen.step_seconds = seconds_at(*document, "step_seconds");
   if (const auto round = document->find("round"); round != document->end() && round->is_object()) {
     const auto steps = count_at(*round, "steps");

@@ -54,7 +54,12 @@ struct SeenTraining {
   std::map<std::string, std::string> refused{};  ///< lever → why not
   std::vector<std::string> sources{};            ///< the script and its own modules: paths from the folder, or absolute
   std::vector<std::string> notes;                ///< sentences for the user
+  bool ended = false;                            ///< the script was done before it had shown enough
 
+  /// Steps that it trains in all, by its loops.
+  [[nodiscard]] std::optional<std::int64_t> all_steps() const {
+    return epochs && steps_per_epoch ? std::optional(*epochs * *steps_per_epoch) : steps_in_all;
+  }
   /// What a step takes of all that is trained: with its part of the pause that ends a round.
   [[nodiscard]] std::optional<double> mean_step_seconds() const {
     return round ? std::optional(round->seconds / static_cast<double>(round->steps)) : step_seconds;

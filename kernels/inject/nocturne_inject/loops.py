@@ -5,16 +5,18 @@
 
 Source and local variables are read. Of the script only what stands in a loop's header is asked again. Loops of the
 frameworks and of progress bars are passed over, and those of other libraries but for `for epoch in ...`. A loop over
-numbers is a `for` over range(), or a `while` whose header, or an `if ...: break` in it, compares a number that the loop
-increases. A list of epochs is none.
+numbers is a `for` over range(), alone or in enumerate(), zip() or islice(); or a loop whose header, or an `if ...: break`
+in it, compares a number that it increases. A list of epochs is none.
 """
 
 import ast
 import collections
+import collections.abc
 import linecache
 import math
 import operator
 import os
+import sys
 
 PASSED_OVER = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "jax", "tqdm", "accelerate",
                __name__.partition(".")[0]}
@@ -25,15 +27,15 @@ MOST_FRAMES = 200
 LOOKS_UP_TO = 1 << 20  # steps
 
 # count: of its numbers. text: how it is told to people. place: file and line; None: of a call. reached: the index of its number
-# now; None: not known.
-Loop = collections.namedtuple("Loop", "count text place reached")
+# now; None: not known. outlives: whether its number goes on where the loop begins again.
+Loop = collections.namedtuple("Loop", "count text place reached outlives")
 
-_loops = {}  # file: its loops, as the tree of its source has them
+_sources = {}  # file: its loops, and (path, line) of what is assigned
 
 
 def told(count, text):
     """A number of epochs that a call was given; None: it is none."""
-    return Loop(count, text, None, None) if isinstance(count, int) and 0 < count <= MOST else None
+    return Loop(count, text, None, None, False) if isinstance(count, int) and 0 < count <= MOST else None
 
 
 def nearest(frame):
@@ -53,8 +55,9 @@ def enclosing(frame):
                 found += filter(None, [told(trainer.max_epochs, "max_epochs of the Trainer")])
                 break
         elif package not in PASSED_OVER:
-            for node in reversed(_around(frame)):
-                loop = _loop(node, frame)
+            nodes = _around(frame)
+            for number, node in reversed(list(enumerate(nodes))):
+                loop = _loop(node, frame, nodes[number - 1].lineno if number else 0)
                 if loop and 0 < loop.count <= MOST and (_counts_epochs(node) or not _is_installed(frame)):
                     found.append(loop)
         frame = frame.f_back
@@ -73,14 +76,17 @@ def _counts_epochs(node):
 def _around(frame):
     """The loops whose body the frame is in, the outermost first."""
     code = frame.f_code
-    if code.co_filename not in _loops:
+    if code.co_filename not in _sources:
         try:
             tree = ast.parse("".join(linecache.getlines(code.co_filename, frame.f_globals)))
         except (SyntaxError, ValueError, RecursionError):
             tree = ast.Module(body=[])
-        _loops[code.co_filename] = [each for each in ast.walk(tree) if isinstance(each, (ast.For, ast.While))]
+        nodes = list(ast.walk(tree))
+        _sources[code.co_filename] = (
+            [each for each in nodes if isinstance(each, (ast.For, ast.While))],
+            [(_path(target), each.lineno) for each in nodes if isinstance(each, ast.Assign) for target in each.targets])
     line = frame.f_lineno
-    return sorted((each for each in _loops[code.co_filename]
+    return sorted((each for each in _sources[code.co_filename][0]
                    if code.co_firstlineno <= each.lineno and each.body[0].lineno <= line <= _last_line(each)),
                   key=lambda each: each.lineno)
 
@@ -90,20 +96,30 @@ def _last_line(node):
     return max(getattr(each, "end_lineno", None) or getattr(each, "lineno", 0) for each in ast.walk(node.body[-1]))
 
 
-def _loop(node, frame):
+def _loop(node, frame, around):
+    """`around`: the line of the loop around it in the same frame; 0: there is none."""
     try:
-        count, reached, line = (_for if isinstance(node, ast.For) else _while)(node, frame)
+        if isinstance(node, ast.For):
+            try:
+                (count, reached), line, outlives = _walked(node, frame), node.lineno, False
+            except Exception:  # no numbers
+                count, reached, line, outlives = _compared(node, frame, around)
+        else:
+            count, reached, line, outlives = _compared(node, frame, around)
     except Exception:  # what the header names is gone, or is no number
         return None
     name = frame.f_code.co_filename
     header = linecache.getline(name, line).strip().rstrip(":")
     text = "%s (%s, line %d)" % (header[:80], os.path.basename(name), line)
-    return Loop(count, text, (name, node.lineno), reached)
+    return Loop(count, text, (name, node.lineno), reached, outlives)
 
 
-def _for(node, frame):
-    numbers, enumerated = _numbers(node.iter, frame)
-    return len(numbers), _reached(node.target, numbers, enumerated, frame), node.lineno
+def _walked(node, frame):
+    numbers, target, enumerated = _numbers(node.iter, node.target, frame)
+    value = frame.f_locals.get(target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(value, int):
+        return len(numbers), None
+    return len(numbers), value if enumerated else (value - numbers.start) // numbers.step
 
 
 # What is compared how → whether the round at the bound itself is still trained.
@@ -112,9 +128,10 @@ _ENDS = {ast.GtE: False, ast.Gt: True, ast.Eq: False}
 _MIRRORED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
 
 
-def _while(node, frame):
-    """Rounds from here on, which is taken for the first one; the number of this one; the line that says so."""
-    for test, meaning in _conditions(node):
+def _compared(node, frame, around):
+    """Rounds from here on, which is taken for the first one; the number of this one; the line that says so; whether the
+    number outlives the loop."""
+    for test, meaning in _conditions(node, frame):
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             continue
         one, how, other = test.left, type(test.ops[0]), test.comparators[0]
@@ -125,36 +142,68 @@ def _while(node, frame):
                 compared = begin + (by if line < test.lineno else 0)
                 rounds = (_value(bound, frame) - compared) / by
                 checks = math.floor(rounds) + 1 if meaning[how] else math.ceil(rounds)
-                return checks + (test.lineno > frame.f_lineno), begin // by, test.lineno
+                begun = any(path == _path(counter) and max(around, frame.f_code.co_firstlineno - 1) < at < node.lineno
+                            for path, at in _sources[frame.f_code.co_filename][1])
+                own = begun or line == node.lineno
+                return checks + (test.lineno > frame.f_lineno), begin // by, test.lineno, not own
     raise TypeError
 
 
-def _conditions(node):
-    """What ends a `while` when it is compared: in its header, or in its body before a `break`."""
-    for each in _parts(node.test, ast.And):
+def _conditions(node, frame):
+    """What ends a loop when it is compared: in the header of a `while`, or in the body before a `break`."""
+    for each in _parts(node.test, ast.And) if isinstance(node, ast.While) else ():
         yield each, _GOES_ON
     for statement in node.body:
         if isinstance(statement, ast.If) and any(isinstance(each, ast.Break) for each in statement.body):
-            for each in _parts(statement.test, ast.Or):
-                yield each, _ENDS
+            for either in _parts(statement.test, ast.Or):
+                both = _parts(either, ast.And)
+                for each in both:
+                    if all(other is each or _holds(other, frame) for other in both):
+                        yield each, _ENDS
 
 
 def _parts(test, junction):
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, junction) else [test]
 
 
+_COMPARED = {ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+             ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not}
+
+
+def _holds(test, frame):
+    """`options.most > 0`, `options.most is not None`, `options.most`."""
+    try:
+        if not isinstance(test, ast.Compare):
+            return bool(_value(test, frame))
+        left, right = _value(test.left, frame), _value(test.comparators[0], frame)
+        return len(test.ops) == 1 and bool(_COMPARED[type(test.ops[0])](left, right))
+    except Exception:
+        return False
+
+
 def _increase(node, counter, frame):
     """By how much a loop increases what it compares, and in which line: 0 where it does not, or in several places."""
     path, found = _path(counter), []
+    if isinstance(node, ast.For) and path and _path(_element(node.target, 0)) == path:
+        if _called(node.iter) == "enumerate" or _called(node.iter) in BARS and _called(node.iter.args[0]) == "enumerate":
+            return 1, node.lineno
     for each in ast.walk(node) if path else ():
         if isinstance(each, ast.AugAssign) and _path(each.target) == path:
             found.append((each.value if isinstance(each.op, ast.Add) else None, each.lineno))
         elif isinstance(each, ast.Assign) and path in [_path(target) for target in each.targets]:
             added = isinstance(each.value, ast.BinOp) and isinstance(each.value.op, ast.Add)
             found.append((each.value.right if added and _path(each.value.left) == path else None, each.lineno))
+    if not found and isinstance(node, ast.While) and "epoch" in path:  # what the loop calls counts on
+        return 1, sys.maxsize
     if len(found) != 1 or found[0][0] is None:
         return 0, 0
     return operator.index(_value(found[0][0], frame)), found[0][1]
+
+
+def _called(node):
+    """The last name of what a call calls; None: it is none."""
+    function = getattr(node, "func", None)
+    return getattr(function, "attr", getattr(function, "id", None))
 
 
 def _path(node):
@@ -164,38 +213,38 @@ def _path(node):
     return getattr(node, "id", "")
 
 
-def _numbers(node, frame):
-    """The range that is walked through, and whether it is enumerated."""
+def _numbers(node, target, frame):
+    """The range that is walked through, the target that has its number, and whether that is its index."""
     if not isinstance(node, ast.Call):
         value = _value(node, frame)
         value = getattr(value, "iterable", value)  # of a progress bar
         if not isinstance(value, range):
             raise TypeError
-        return value, False
-    name = getattr(node.func, "attr", getattr(node.func, "id", None))
+        return value, target, False
+    name = _called(node)
     if name in ("range", "trange"):
-        return range(*[operator.index(_value(each, frame)) for each in node.args]), False
+        return range(*[operator.index(_value(each, frame)) for each in node.args]), target, False
+    if name == "islice":
+        return range(operator.index(_value(node.args[1], frame))), None, False
     if name in BARS:
-        return _numbers(node.args[0], frame)
+        return _numbers(node.args[0], target, frame)
     if name == "enumerate":
-        return _numbers(node.args[0], frame)[0], True
+        return _numbers(node.args[0], None, frame)[0], _element(target, 0), True
+    if name == "zip":
+        for index, each in enumerate(node.args):
+            if _called(each) == "range":
+                return _numbers(each, _element(target, index), frame)
     raise TypeError
 
 
-def _reached(target, numbers, enumerated, frame):
-    if enumerated and isinstance(target, ast.Tuple):
-        target = target.elts[0]
-    elif enumerated:
-        return None
-    value = frame.f_locals.get(target.id) if isinstance(target, ast.Name) else None
-    if not isinstance(value, int):
-        return None
-    return value if enumerated else (value - numbers.start) // numbers.step
+def _element(target, index):
+    return target.elts[index] if isinstance(target, ast.Tuple) else None
 
 
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
               ast.Div: operator.truediv}
-_FUNCTIONS = {"int": int, "len": len, "min": min, "max": max, "round": round}
+_FUNCTIONS = {"int": int, "len": len, "min": min, "max": max, "round": round, "getattr": getattr, "ceil": math.ceil,
+              "floor": math.floor}
 
 
 def _value(node, frame):
@@ -210,7 +259,13 @@ def _value(node, frame):
     if isinstance(node, ast.BinOp):
         return _OPERATORS[type(node.op)](_value(node.left, frame), _value(node.right, frame))
     if isinstance(node, ast.Call):
-        return _FUNCTIONS[node.func.id](*[_value(each, frame) for each in node.args])
+        arguments = [_value(each, frame) for each in node.args]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "get":  # of a dictionary of settings
+            settings = _value(node.func.value, frame)
+            return settings.get(*arguments) if isinstance(settings, collections.abc.Mapping) else None
+        if isinstance(node.func, ast.Attribute) and _value(node.func.value, frame) is not math:
+            raise TypeError
+        return _FUNCTIONS[_called(node)](*arguments)
     return ast.literal_eval(node)
 
 
@@ -219,6 +274,7 @@ class Length(object):
 
     The loop around a data loader counts epochs. Where no loader is seen, a loop whose number goes on by as many with each
     step counts steps, and one around it epochs; where there are more around it, all steps are counted, and no epochs.
+    One whose number stays for as many steps each time counts epochs of so many.
     """
 
     def __init__(self):
@@ -226,9 +282,15 @@ class Length(object):
         self.first = None    # the loops at the first step's end, and its number
         self.each = None     # numbers of the innermost that a step takes; 0: no loop counts steps; None: not known yet
         self.next_look = 0
+        self.stays = None    # (place, number) of the innermost, where it stays for several steps
+        self.turns = []      # steps that had ended when it went on
+        self.seen = 0        # steps
 
     def stepped(self, frame, steps):
         """A step ends, `steps` have ended before it: looks at the loops, ever more rarely."""
+        self.seen = steps + 1
+        if self.stays and not self.epochs and len(self.turns) < 2:
+            self._turned(enclosing(frame), steps)
         if steps < self.next_look or self.each == 0 or steps > LOOKS_UP_TO:
             return
         self.next_look = max(1, 2 * steps)
@@ -241,17 +303,51 @@ class Length(object):
             self.each = 0
         elif [each.reached for each in loops[1:]] == [each.reached for each in before[1:]]:
             each, left = divmod(loops[0].reached - before[0].reached, steps - steps_before)
+            if self.each is None and each == left == 0:
+                self.stays = loops[0].place, loops[0].reached
             self.each = 0 if left or each < 1 or self.each not in (None, each) else each
+
+    def _turned(self, loops, steps):
+        """Exact, so at each step: without a loader, and until the loop has gone on twice."""
+        if not loops or loops[0].place != self.stays[0]:
+            self.stays = None
+        elif loops[0].reached != self.stays[1]:
+            self.stays = loops[0].place, loops[0].reached
+            self.turns.append(steps)
 
     def facts(self, steps_per_epoch):
         """For the report. `steps_per_epoch`: of the data loader; None: not known."""
+        found = self._found(steps_per_epoch)
+        each = found.get("steps_per_epoch", steps_per_epoch)
+        in_all = found["epochs"] * each if each and "epochs" in found else found.get("steps_in_all", self.seen)
+        return found if self.seen <= in_all else {}  # what is around these loops was not seen
+
+    def _found(self, steps_per_epoch):
         loops = self.first[0] if self.each else []
         steps = max(1, loops[0].count // self.each) if loops else None
-        if steps_per_epoch is None and len(loops) == 2:
+        if steps_per_epoch is None and len(loops) == 2 and not loops[0].outlives:
             return {"steps_per_epoch": steps, "epochs": loops[1].count, "trains": loops[1].text}
-        # A loader that began inside of the loop over steps goes on from one round of it to the next.
-        if steps_per_epoch is not None and self.epochs and not (loops and self.epochs.place == loops[0].place):
+        if steps_per_epoch is not None and self.epochs and not self._ends_before(loops, steps, steps_per_epoch):
             return {"epochs": self.epochs.count, "trains": self.epochs.text}
+        if steps_per_epoch is None and self.turns:
+            around, each = self.first[0][0], self.turns[0]
+            if self.turns[1:] == [2 * each] or around.count * each == self.seen:  # twice, or in all that there was
+                return {"steps_per_epoch": each, "epochs": around.count, "trains": around.text}
+        if not loops:
+            return {}
+        last = loops[0]
         for around in loops[1:]:
-            steps *= around.count
-        return {"steps_in_all": steps, "trains": loops[-1].text} if loops else {}
+            if last.outlives:  # nothing begins again
+                break
+            steps, last = steps * around.count, around
+        return {"steps_in_all": steps, "trains": last.text}
+
+    def _ends_before(self, loops, steps, steps_per_epoch):
+        """Whether the loop over steps says how long it trains, and not the one around the loader."""
+        if not loops:
+            return False
+        if self.epochs.place == loops[0].place:  # the loader began in it, and goes on from one round of it to the next
+            return True
+        if self.epochs.place not in [each.place for each in loops[1:]]:
+            return False
+        return steps < (self.epochs.count * steps_per_epoch if loops[0].outlives else steps_per_epoch)

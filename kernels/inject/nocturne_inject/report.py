@@ -73,6 +73,7 @@ class Report(object):
         self.seen.python = platform.python_version()
         self.seen.cpus = cpus()
         self.written = False
+        self.ended = False           # the script is done by itself
         atexit.register(self.at_exit)
 
     def others_path(self):
@@ -100,6 +101,7 @@ class Report(object):
             return
         else:
             self.session.note("no step of a training was seen")
+        self.ended = True
         self.session.write_report()
 
     def write(self):
@@ -137,6 +139,7 @@ class Report(object):
         found["levers"], found["refused"], problems = levers.offered(seen)
         for text in problems:
             note(text)
+        found["ended"] = self.ended
         found["sources"] = own_files(self.session.folder, self.session.script)
         found["notes"] = self.session.notes
         return found

@@ -1,5 +1,7 @@
 """How long a script trains, as its loops say."""
 
+import ast
+import operator
 import os
 import sys
 import tempfile
@@ -80,6 +82,96 @@ class Headers(unittest.TestCase):
                 break
         self.assertEqual(counts(rounds), [4, 3, 2, 1])
         self.assertRegex(rounds[0].text, r"^if self\.step > 13 or len\(rounds\) > 100 \(loops_test\.py, line \d+\)$")
+
+    def test_a_loop_over_anything_may_be_ended_by_a_number(self):
+        for step, _ in enumerate(["batch"] * 50):
+            if step >= 20:
+                break
+            self.assertEqual([(each.count, each.outlives) for each in here()], [(20 - step, False)])
+        for step, _ in tqdm(enumerate(["batch"] * 50), total=50):
+            self.assertEqual(counts(here()), [12 - step])
+            if step == 11:
+                break
+        step = 0
+        for _ in ["batch"] * 50:
+            self.assertEqual(counts(here()), [20 - step])
+            step += 1
+            if OPTIONS.epochs > 0 and step >= 20:
+                break
+        most = None
+        for step, _ in enumerate(["batch"] * 5):
+            self.assertEqual(here(), [])
+            if most is not None and step >= most:
+                break
+        for step, _ in enumerate(["batch"] * 5):
+            self.assertEqual(here(), [])
+            if step >= 3 and self is None:
+                break
+
+    def test_a_number_outlives_the_loop_where_it_is_not_begun_in_the_one_around(self):
+        found, steps = [], 0
+        for epoch in range(2):
+            mine = 0
+            for _ in ["batch"] * 3:
+                found += [each.outlives for each in here()[:1]]
+                mine += 1
+                if mine >= 30:
+                    break
+            for _ in ["batch"] * 3:
+                found += [each.outlives for each in here()[:1]]
+                steps += 1
+                if steps >= 30:
+                    break
+        self.assertEqual(found, [False] * 3 + [True] * 3 + [False] * 3 + [True] * 3)
+
+    def test_ranges_within_others_are_found(self):
+        import itertools
+        for _, number in zip(["batch"] * 9, range(3, 30)):
+            self.assertEqual([(each.count, each.reached) for each in here()], [(27, number - 3)])
+        for step, _ in enumerate(itertools.islice(["batch"] * 9, 4)):
+            self.assertEqual([(each.count, each.reached) for each in here()], [(4, step)])
+
+    def test_settings_are_asked(self):
+        import math
+        settings = {"epochs": 6}
+        for _ in range(settings.get("epochs", 1)):
+            self.assertEqual(counts(here()), [6])
+        for _ in range(int(os.environ.get("NOCTURNE_NO_SUCH_NAME", "5"))):
+            self.assertEqual(counts(here()), [5])
+        for _ in range(getattr(OPTIONS, "others", 4)):
+            self.assertEqual(counts(here()), [4])
+        for _ in range(math.ceil(100 / 30)):
+            self.assertEqual(counts(here()), [4])
+        odd = types.SimpleNamespace(get=lambda name: self.fail("asked"), ceil=lambda x: self.fail("asked"))
+        try:
+            for _ in range(odd.get("epochs")):
+                pass
+        except AssertionError:
+            pass
+        frame = sys._getframe()
+        for text in ("odd.get('epochs')", "odd.ceil(3)", "odd.other()", "print(1)"):
+            with self.assertRaises(Exception) as raised:
+                operator.index(loops._value(ast.parse(text, mode="eval").body, frame))
+            self.assertNotIsInstance(raised.exception, AssertionError)
+
+    def test_epochs_may_be_counted_elsewhere(self):
+        class Trainer:
+            epoch, rounds = 0, 0
+
+            def train(self, found):
+                while self.epoch < 4:
+                    self.run(found)
+                while self.rounds < 3:
+                    self.run(found)
+
+            def run(self, found):
+                found.append(counts(here()))
+                self.epoch += 1
+                self.rounds += self.epoch > 4
+
+        found = []
+        Trainer().train(found)
+        self.assertEqual(found, [[4], [3], [2], [1], [], [], []])
 
     def test_it_is_told_where_it_stands(self):
         for epoch in range(2):
@@ -233,9 +325,66 @@ class Lengths(unittest.TestCase):
                 step += 1
         self.assertEqual(self.says(steps_per_epoch=10), {"steps_in_all": 70})
 
-    def test_a_loop_that_does_not_go_on_with_each_step_counts_none(self):
+    def test_a_loop_that_ends_before_its_loader_counts_all_steps(self):
+        for epoch in range(5):
+            self.length.epochs = self.length.epochs or nearest(sys._getframe())
+            for number, _ in enumerate(["batches"] * 100):
+                if number >= 20:
+                    break
+                self.step()
+        self.assertEqual(self.says(steps_per_epoch=100), {"steps_in_all": 100})
+        self.length.seen = 10
+        self.assertEqual(self.says(steps_per_epoch=15), {"epochs": 5})
+
+    def test_a_number_that_outlives_its_loop_ends_them_all(self):
+        done = 0
+        for epoch in range(1000):
+            self.length.epochs = self.length.epochs or nearest(sys._getframe())
+            for _ in ["batches"] * 10:
+                self.step()
+                done += 1
+                if done >= 25:
+                    break
+            if done >= 25:
+                break
+        self.assertEqual(self.says(steps_per_epoch=10), {"steps_in_all": 25})
+        self.assertEqual(self.says(), {"steps_in_all": 25})
+        self.length.epochs, self.length.seen = self.length.epochs._replace(count=2), 10
+        self.assertEqual(self.says(steps_per_epoch=10), {"epochs": 2})
+
+    def test_a_loop_that_stays_for_as_many_steps_counts_epochs(self):
         for epoch in range(6):
             for _ in ["batches"] * 10:
+                self.step()
+                if self.steps == 20:  # the second epoch has not been seen to end
+                    self.assertEqual(self.says(), {})
+        self.assertEqual(self.says(), {"steps_per_epoch": 10, "epochs": 6})
+        self.assertEqual(self.says(steps_per_epoch=7), {})  # a loader that began nobody knows where
+        self.setUp()
+        for epoch in range(2):
+            for _ in ["batches"] * 10:
+                self.step()
+        self.assertEqual(self.says(), {"steps_per_epoch": 10, "epochs": 2})
+
+    def test_fewer_steps_than_were_seen_are_not_all(self):
+        for update in iter([1, 2]):
+            for epoch in range(4):
+                for _ in ["batches"] * 10:
+                    self.step()
+                    if self.steps == 40:
+                        self.assertEqual(self.says(), {"steps_per_epoch": 10, "epochs": 4})
+        self.assertEqual(self.says(), {})
+
+    def test_one_that_stays_for_other_numbers_of_steps_counts_none(self):
+        for epoch in range(6):
+            for _ in ["batches"] * (20 - epoch):
+                self.step()
+        self.assertEqual(self.says(), {})
+        self.setUp()
+        for epoch in range(6):
+            for _ in ["batches"] * 10:
+                self.step()
+            for part in range(5):  # another phase
                 self.step()
         self.assertEqual(self.says(), {})
 
@@ -250,7 +399,8 @@ class Lengths(unittest.TestCase):
             self.length.epochs = self.length.epochs or nearest(sys._getframe())
             for _ in ["batches"] * 10:
                 self.step()
-        self.assertEqual(self.says(), {})  # of how many steps, nobody knows
+        self.assertEqual(self.length.turns, [])  # the loader knows
+        self.assertEqual(self.says(), {})
         self.assertEqual(self.says(steps_per_epoch=10), {"epochs": 3})
 
     def test_a_loader_that_begins_within_the_loop_over_steps_counts_no_epochs(self):

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <ostream>
 #include <utility>
 
@@ -115,11 +116,19 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   return *seen;
 }
 
+/// The most that a run can be asked for: the last ones may be a smaller epoch's.
+std::int64_t steps_there_are(const tuner::CommandProbe& seen) {
+  if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
+  const auto all = seen.training ? seen.training->all_steps() : std::nullopt;
+  return all ? std::max<std::int64_t>(2, *all - 2) : std::numeric_limits<std::int64_t>::max();
+}
+
 /// So many steps, or whole rounds of them. `fewest`: rounds.
-std::int64_t in_rounds(const tuner::SeenTraining& training, std::int64_t steps, std::int64_t fewest) {
-  if (!training.round) return steps;
-  const std::int64_t each = training.round->steps;
-  return std::max(fewest, (steps + each - 1) / each) * each;
+std::int64_t in_rounds(const tuner::CommandProbe& seen, std::int64_t steps, std::int64_t fewest) {
+  const std::int64_t most = steps_there_are(seen);
+  if (!seen.training->round) return std::min(steps, most);
+  const std::int64_t each = seen.training->round->steps, rounds = std::max<std::int64_t>(1, most / each);
+  return std::min(rounds, std::max(fewest, (steps + each - 1) / each)) * each;
 }
 
 /// Timed steps of a run: seconds distinguish configurations, and an epoch's last steps may be other ones.
@@ -127,14 +136,12 @@ std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 3;
   constexpr std::int64_t kFewest = 20, kMost = 400, kFewestRounds = 4;
   if (seen.timing != Timing::Steps) return std::nullopt;
-  // A script that is done earlier: all its steps but those that may be a smaller epoch's.
-  if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
   const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
-  if (!step) return std::nullopt;
-  const auto steps = std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost);
-  if (seen.training->round) return in_rounds(*seen.training, steps, kFewestRounds);
-  return seen.training->steps_per_epoch ? std::clamp<std::int64_t>(*seen.training->steps_per_epoch - 2, 2, steps)
-                                        : steps;
+  if (!step) return seen.ended_by_itself ? std::optional(steps_there_are(seen)) : std::nullopt;
+  const auto steps =
+      in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), kFewestRounds);
+  if (seen.ended_by_itself || seen.training->round || !seen.training->steps_per_epoch) return steps;
+  return std::min(steps, std::max<std::int64_t>(2, *seen.training->steps_per_epoch - 2));
 }
 
 /// Steps of a turn: behind the pause before it the first ones are not timed, and should be few beside the others.
@@ -143,7 +150,7 @@ std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
   constexpr std::int64_t kFewest = 4, kMost = 100;
   const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
   if (seen.timing != Timing::Steps || !step) return std::nullopt;
-  return in_rounds(*seen.training, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), 1);
+  return in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), 1);
 }
 
 /// About what a run takes: it starts, and trains so many steps. 0: not known.
