@@ -282,6 +282,7 @@ class Length(object):
         self.first = None    # the loops at the first step's end, and its number
         self.each = None     # numbers of the innermost that a step takes; 0: no loop counts steps; None: not known yet
         self.next_look = 0
+        self.within = 0      # loops within the one that counts steps
         self.stays = None    # (place, number) of the innermost, where it stays for several steps
         self.turns = []      # steps that had ended when it went on
         self.seen = 0        # steps
@@ -294,18 +295,33 @@ class Length(object):
         if steps < self.next_look or self.each == 0 or steps > LOOKS_UP_TO:
             return
         self.next_look = max(1, 2 * steps)
-        loops = enclosing(frame)
+        loops = enclosing(frame)[self.within:]
         if self.first is None:
             self.first, self.each = (loops, steps), None if loops and loops[0].reached is not None else 0
             return
         before, steps_before = self.first
         if [each.place for each in loops] != [each.place for each in before]:
             self.each = 0
+        elif self.each is None and self._outermost(loops, before, steps - steps_before):
+            self.within = self._outermost(loops, before, steps - steps_before)
+            self.first = before[self.within:], steps_before
+            self.each = (loops[self.within].reached - before[self.within].reached) // (steps - steps_before)
         elif [each.reached for each in loops[1:]] == [each.reached for each in before[1:]]:
             each, left = divmod(loops[0].reached - before[0].reached, steps - steps_before)
             if self.each is None and each == left == 0:
                 self.stays = loops[0].place, loops[0].reached
             self.each = 0 if left or each < 1 or self.each not in (None, each) else each
+
+    @staticmethod
+    def _outermost(loops, before, steps):
+        """Which loop around others goes on with each step, as `while step < most` does around a loop that counts steps on; 0:
+        none of them, or not known."""
+        for index in range(len(loops) - 1, 0, -1):
+            if None not in (loops[index].reached, before[index].reached):
+                each, left = divmod(loops[index].reached - before[index].reached, steps)
+                if each >= 1 and not left:
+                    return index
+        return 0
 
     def _turned(self, loops, steps):
         """Exact, so at each step: without a loader, and until the loop has gone on twice."""

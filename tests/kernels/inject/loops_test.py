@@ -325,6 +325,19 @@ class Lengths(unittest.TestCase):
                 step += 1
         self.assertEqual(self.says(steps_per_epoch=10), {"steps_in_all": 70})
 
+    def test_a_loop_whose_number_goes_on_within_another_counts_the_steps(self):
+        step = 0
+        while step < 700:
+            for begin in range(0, 400, 40):
+                self.step()
+                step += 1
+        self.assertEqual(self.says(), {"steps_in_all": 700})
+        self.setUp()
+        for epoch in range(30):
+            for begin in range(0, 400, 400):
+                self.step()
+        self.assertEqual(self.says(), {"steps_in_all": 30})
+
     def test_a_loop_that_ends_before_its_loader_counts_all_steps(self):
         for epoch in range(5):
             self.length.epochs = self.length.epochs or nearest(sys._getframe())
