@@ -138,12 +138,14 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
-/// What other programs call it, and what it is here: an option of ours, or a sentence.
+/// What other programs call it, and what it is here: an option of ours, or, where that option is, a hint of its own.
 struct ForeignOption {
-  std::string_view name, ours;
+  std::string_view name, ours, hint = {};
 };
+constexpr std::string_view kGoesOn = "; the same command goes on where it ended";
 constexpr auto kForeignOptions = std::to_array<ForeignOption>({
     {"--budget", "--wall"},
+    {"--continue", "--wall", kGoesOn},
     {"--deadline", "--until"},
     {"--duration", "--wall"},
     {"--hours", "--wall"},
@@ -155,20 +157,17 @@ constexpr auto kForeignOptions = std::to_array<ForeignOption>({
     {"--num-trials", "--trials"},
     {"--param", "--vary"},
     {"--params", "--vary"},
+    {"--resume", "--wall", kGoesOn},
     {"--time-limit", "--wall"},
     {"--timeout", "--wall"},
     {"--walltime", "--wall"},
-    {"--continue", "the same command goes on where it ended"},
-    {"--resume", "the same command goes on where it ended"},
 });
 
 std::string hint_for_option(std::string_view name, const CLI::App& app) {
   const auto known = std::ranges::find(kForeignOptions, name, &ForeignOption::name);
-  if (known == kForeignOptions.end()) return space::did_you_mean(name, option_names(app));
-  const bool is_option = known->ours.starts_with("--");
-  if (app.get_option_no_throw(is_option ? std::string(known->ours) : "--wall") == nullptr)
+  if (known == kForeignOptions.end() || app.get_option_no_throw(std::string(known->ours)) == nullptr)
     return space::did_you_mean(name, option_names(app));
-  return is_option ? fmt::format(", did you mean '{}'?", known->ours) : fmt::format("; {}", known->ours);
+  return known->hint.empty() ? fmt::format(", did you mean '{}'?", known->ours) : std::string(known->hint);
 }
 
 /// A command without the dashes before it: `nocturne tune --wall 5min python train.py`. Empty: it is none.

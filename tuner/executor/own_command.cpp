@@ -3,8 +3,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,7 +59,6 @@ void plan_curve(const PreparedWorker& prepared, const RunOrder& order, measure::
 /// A file as long as scripts are, that does not begin as programs do.
 bool is_small_text(const fs::path& file) {
   constexpr std::string_view kElf = "\177ELF";
-  constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
   std::error_code error;
   if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScriptBytes) return false;
   const auto beginning = space::read_file(file, kElf.size());
@@ -90,15 +91,19 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
   return argv;
 }
 
-bool has_script_ending(std::string_view word) {
-  return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl") || word.ends_with(".jl");
+std::string_view interpreter_of(std::string_view word) {
+  constexpr auto kInterpreters = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".jl", "julia"}});
+  for (const auto& [ending, interpreter] : kInterpreters)
+    if (word.ends_with(ending)) return interpreter;
+  return {};
 }
 
 fs::path script_of(const std::vector<std::string>& words, const fs::path& folder) {
   const auto file = [&](const std::string& word) { return (folder / word).lexically_normal(); };
   const auto is_named = [&](const std::string& word) {
     std::error_code error;
-    return has_script_ending(word) && fs::is_regular_file(file(word), error);
+    return !interpreter_of(word).empty() && fs::is_regular_file(file(word), error);
   };
   if (const auto named = std::ranges::find_if(words, is_named); named != words.end()) return file(*named);
   const auto is_script = [&](const std::string& word) { return is_small_text(file(word)); };

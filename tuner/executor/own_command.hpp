@@ -26,8 +26,11 @@ namespace nocturne::tuner {
                                                            const std::vector<std::string>& words, std::int64_t batch,
                                                            const Installation& installation);
 
-/// Whether the word is called as scripts are: "train.py".
-[[nodiscard]] bool has_script_ending(std::string_view word);
+/// Larger files are no scripts.
+constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
+
+/// Who runs what is called as scripts are: "python3" for "train.py". Empty: the word is not.
+[[nodiscard]] std::string_view interpreter_of(std::string_view word);
 
 /// The file of `folder` that the command runs, absolute: the first of the words that is called as scripts are, else the
 /// first small file that is no program of the machine's. Empty: none of them is there.

@@ -20,8 +20,6 @@ namespace {
 using Json = nlohmann::json;
 using measure::Timing;
 
-/// An epoch of a training whose length nobody told: what is compared is the time of so many steps.
-
 /// A run trains a twentieth of an epoch whose lines count examples: a few lines, as most trainings print them.
 std::int64_t steps_of_examples(std::int64_t examples) {
   constexpr std::int64_t kFewest = 40, kShare = 20;

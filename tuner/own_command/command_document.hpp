@@ -19,7 +19,7 @@
 
 namespace nocturne::tuner {
 
-/// What is called an epoch where nobody knows how many steps one has.
+/// An epoch, in steps, of a training whose length nobody told: what is compared is the time of so many.
 constexpr std::int64_t kStepsOfAnEpoch = 1000;
 
 struct OwnCommand {

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 8> kFrameworks = {"tensorflow", "torch", 
 }  // namespace
 
 std::string name_of_command(const std::vector<std::string>& words) {
-  const auto script = std::ranges::find_if(words, has_script_ending);
+  const auto script = std::ranges::find_if(words, [](const auto& word) { return !interpreter_of(word).empty(); });
   std::string text = fs::path(script != words.end() ? *script : words.front()).stem().string();
   const auto module = std::ranges::find(words, "-m");
   if (script == words.end() && module != words.end() && module + 1 != words.end()) text = module[1];
@@ -36,12 +36,11 @@ std::string name_of_command(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> imported_frameworks(const std::vector<std::string>& words, const fs::path& folder) {
-  constexpr std::uintmax_t kLargestScript = 1 << 20;
   std::vector<std::string> found;
   for (const std::string& word : words) {
     std::error_code error;
     const fs::path file = folder / word;
-    if (!word.ends_with(".py") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScript)
+    if (!word.ends_with(".py") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLargestScriptBytes)
       continue;
     const std::string text = space::read_file(file).value_or("");
     for (const std::string_view framework : kFrameworks) {

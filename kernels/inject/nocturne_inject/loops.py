@@ -98,15 +98,13 @@ def _last_line(node):
 
 def _loop(node, frame, around):
     """`around`: the line of the loop around it in the same frame; 0: there is none."""
-    try:
-        if isinstance(node, ast.For):
-            try:
-                (count, reached), line, outlives = _walked(node, frame), node.lineno, False
-            except Exception:  # no numbers
-                count, reached, line, outlives = _compared(node, frame, around)
-        else:
-            count, reached, line, outlives = _compared(node, frame, around)
-    except Exception:  # what the header names is gone, or is no number
+    for read in (_walked, _compared):
+        try:
+            count, reached, line, outlives = read(node, frame, around)
+            break
+        except Exception:  # what the header names is gone, or is no number
+            pass
+    else:
         return None
     name = frame.f_code.co_filename
     header = linecache.getline(name, line).strip().rstrip(":")
@@ -114,12 +112,15 @@ def _loop(node, frame, around):
     return Loop(count, text, (name, node.lineno), reached, outlives)
 
 
-def _walked(node, frame):
+def _walked(node, frame, _):
+    """Of a `for` over numbers, what _compared() says of others."""
     numbers, target, enumerated = _numbers(node.iter, node.target, frame)
-    value = frame.f_locals.get(target.id) if isinstance(target, ast.Name) else None
-    if not isinstance(value, int):
-        return len(numbers), None
-    return len(numbers), value if enumerated else (value - numbers.start) // numbers.step
+    reached = frame.f_locals.get(target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(reached, int):
+        reached = None
+    elif not enumerated:
+        reached = (reached - numbers.start) // numbers.step
+    return len(numbers), reached, node.lineno, False
 
 
 # What is compared how → whether the round at the bound itself is still trained.
@@ -302,11 +303,12 @@ class Length(object):
         before, steps_before = self.first
         if [each.place for each in loops] != [each.place for each in before]:
             self.each = 0
-        elif self.each is None and self._outermost(loops, before, steps - steps_before):
-            self.within = self._outermost(loops, before, steps - steps_before)
-            self.first = before[self.within:], steps_before
-            self.each = (loops[self.within].reached - before[self.within].reached) // (steps - steps_before)
-        elif [each.reached for each in loops[1:]] == [each.reached for each in before[1:]]:
+            return
+        if self.each is None:
+            inner = self._outermost(loops, before, steps - steps_before)
+            loops, before = loops[inner:], before[inner:]
+            self.first, self.within = (before, steps_before), self.within + inner
+        if [each.reached for each in loops[1:]] == [each.reached for each in before[1:]]:
             each, left = divmod(loops[0].reached - before[0].reached, steps - steps_before)
             if self.each is None and each == left == 0:
                 self.stays = loops[0].place, loops[0].reached

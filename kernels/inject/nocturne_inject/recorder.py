@@ -19,8 +19,6 @@ import signal
 import sys
 import time
 
-from . import rounds
-
 KINDS = ("data", "forward", "backward", "optimizer", "other")
 PARTS = ("forward", "backward", "optimizer")  # of them, in samples; waiting for data has a name of its own
 TOLD_S = 0.1  # after so long samples are written
@@ -98,7 +96,6 @@ class Recorder(steps._Recorder):
         self.wall_in_all = 0.0
         self.stopped = []   # descendants that wait with this process
         self.untold = []    # samples
-        self.first_step_ended = None
         self.watch = None   # that of a deployment, from the end of the first step on
         self.told_at = 0.0
         environment = dict(session.environment)
@@ -137,7 +134,6 @@ class Recorder(steps._Recorder):
     def first_ended(self, loss):
         self.ready()
         super(Recorder, self).first_ended(loss)
-        self.first_step_ended = time.monotonic()
         if self.session.environment.get("NOCTURNE_WATCH"):
             self.session.guarded(self.begin_watch)()
 
@@ -190,6 +186,7 @@ class Recorder(steps._Recorder):
 
     def round(self):
         """{steps, seconds} of one, where no loader says what an epoch is; None: none is seen."""
+        from . import rounds
         single = not self.knows_loader() and all(count == 1 for count, _ in self.samples)
         found = rounds.found([wall for _, wall in self.samples]) if single else None
         return found and {"steps": found[0], "seconds": found[1]}
@@ -230,11 +227,11 @@ class Recorder(steps._Recorder):
 
     def looks_on(self):
         """Whether more steps are looked at than were asked for: they may come in rounds."""
-        until = self.first_step_ended + float(self.session.environment.get("NOCTURNE_INJECT_LOOK") or 0)
-        if self.knows_loader() or self.last > until or len(self.samples) + LOOK_STEPS > MOST_LOOKED_AT:
+        look = float(self.session.environment.get("NOCTURNE_INJECT_LOOK") or 0)
+        if not look or self.knows_loader():
             return False
         self.tell_all()
-        return not self.round()
+        return self.wall_in_all < look and len(self.samples) + LOOK_STEPS <= MOST_LOOKED_AT and not self.round()
 
     def finish(self):
         if self.session.guarded(self.looks_on)():

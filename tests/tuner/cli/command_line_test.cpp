@@ -49,6 +49,8 @@ TEST_CASE("a command without the dashes before it is named with them", "[cli]") 
   CHECK(cli.nocturne({"tune", "train.py"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(),
              ContainsSubstring("train.py is called as a script is") && ContainsSubstring(" tune -- python3 train.py'"));
+  CHECK(cli.nocturne({"tune", ".py"}) == ExitCode::Usage);  // all ending
+  CHECK_THAT(cli.err(), ContainsSubstring(" tune -- python3 .py'"));
   CHECK(cli.nocturne({"tune", "one.json", "two.json"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("'tune' takes no argument 'two.json'"));
 }

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <expected>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -88,13 +86,6 @@ std::vector<tuner::Setting> settings_of(const TuneOptions& options, const Contex
   return settings;
 }
 
-/// Who runs such a script.
-std::string_view interpreter_of(const std::filesystem::path& script) {
-  static const std::map<std::string, std::string_view, std::less<>> names = {
-      {".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".jl", "julia"}};
-  return names.at(script.extension().string());
-}
-
 /// The campaign of a file, or of the words behind `--`. Throws Refusal.
 tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& context,
                                   const tuner::Installation& installation, const space::Facts& facts,
@@ -106,11 +97,11 @@ tuner::CampaignSpec read_campaign(const TuneOptions& options, const Context& con
   if (!options.file.empty() && context.command_given) refuse_words("a campaign file or a command, not both");
   if (!options.file.empty() || !context.command_given) {
     if (options.file.empty()) refuse_words("file is required, or a command behind '--': tune -- python train.py");
-    if (tuner::has_script_ending(options.file))
+    if (const auto interpreter = tuner::interpreter_of(options.file); !interpreter.empty())
       refuse_words(
           fmt::format("{} is called as a script is, and a campaign file is JSON; a command of your own stands "
                       "behind '--': '{}'",
-                      options.file, tuner::command_text({"tune", "--", interpreter_of(options.file), options.file})));
+                      options.file, tuner::command_text({"tune", "--", interpreter, options.file})));
     if (options.command.any())
       refuse_words(
           "--name, --vary, --examples, --time, --pattern, --allow, --in-place, --share, --writes-outside and "

@@ -116,6 +116,11 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   return *seen;
 }
 
+/// Of all that is trained; empty: not known.
+std::optional<double> step_seconds_of(const tuner::CommandProbe& seen) {
+  return seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+}
+
 /// The most that a run can be asked for: the last ones may be a smaller epoch's.
 std::int64_t steps_there_are(const tuner::CommandProbe& seen) {
   if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
@@ -136,7 +141,7 @@ std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 3;
   constexpr std::int64_t kFewest = 20, kMost = 400, kFewestRounds = 4;
   if (seen.timing != Timing::Steps) return std::nullopt;
-  const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+  const auto step = step_seconds_of(seen);
   if (!step) return seen.ended_by_itself ? std::optional(steps_there_are(seen)) : std::nullopt;
   const auto steps =
       in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), kFewestRounds);
@@ -148,7 +153,7 @@ std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
 std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 0.6;
   constexpr std::int64_t kFewest = 4, kMost = 100;
-  const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+  const auto step = step_seconds_of(seen);
   if (seen.timing != Timing::Steps || !step) return std::nullopt;
   return in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), 1);
 }
@@ -156,7 +161,7 @@ std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
 /// About what a run takes: it starts, and trains so many steps. 0: not known.
 double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_t> steps) {
   const double wall = std::chrono::duration<double>(seen.wall).count();
-  const auto step = seen.training ? seen.training->mean_step_seconds() : std::nullopt;
+  const auto step = step_seconds_of(seen);
   if (!steps || !step) return wall;
   return std::max(0.0, wall - static_cast<double>(seen.steps) * *step) + static_cast<double>(*steps) * *step;
 }
@@ -185,8 +190,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
   command.steps = steps_of_run(seen);
   command.slice_steps = steps_of_turn(seen);
-  if (seen.training && seen.training->round) command.steps_per_sample = seen.training->round->steps;
   if (seen.training) {
+    if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
     command.batch = seen.training->batch;
     command.steps_per_epoch =
