@@ -128,6 +128,8 @@ class _Recorder(object):
         """Leaves this share of the time since the last step out of the samples."""
         self.outside += share * (time.monotonic() - self.last)
         self.outside_cpu += share * (time.process_time() - self.last_cpu)
+        for kind, before in self.before[2].items():
+            self.spent_on[kind] -= share * (self.spent_on[kind] - before)
 
     def spent(self):
         """Seconds since the mark, of the clock and of the processor, without what is no part of a step."""

@@ -63,6 +63,7 @@ class Events(object):
         self.session = session
         self.recorder = None
         self.several = False  # optimizers in a step, or who knows how many
+        self.portions = 1     # how often what has ended trained on as many batches as the first step did
         self.periods = Periods(lambda: session.note(
             "the optimizers' steps follow no pattern: each of them counts as a step"), alive)
 
@@ -98,7 +99,7 @@ class Events(object):
         if self.several:
             self.session.note("loss not seen: a step is of several optimizers")
             loss = NotSeen(loss)
-        recorder.step(loss, count)
+        recorder.step(loss, count * self.portions)
         return True
 
     def happened(self, loss, count):

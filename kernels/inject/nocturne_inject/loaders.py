@@ -26,6 +26,7 @@ from .lever_error import LeverError
 
 FETCHES_WATCHED = 3  # of a loader, for random draws
 MOST_SEEN = 100      # loaders that are remembered: some scripts construct one for each step
+MOST_AHEAD = 64      # batches that are fetched before the backward pass of the first: one ahead, or all of a step
 # Modules of objects that break, or read wrong data, where processes share them.
 OPEN_FILES = {"h5py", "lmdb", "sqlite3", "tables", "_io", "zipfile", "tarfile"}
 
@@ -95,7 +96,8 @@ class Loaders(object):
         self.asking = None      # what is known of the loader that was asked last
         self.waiting = []       # those whose batch no backward pass has followed yet
         self.first = True       # until the end of the first step
-        self.batch, self.giver, self.batches = None, None, 0  # that came last for it, what gave it, and how many came
+        self.batch, self.giver = None, None  # that came last for it, and what gave it
+        self.batches = 0        # that came since it, or since the last event behind it
         self.exhausted = False  # a loader, since the last step
         self.evaluating = False
         self.last_yielded = 0   # batches of the iterator that gave the last one
@@ -136,17 +138,30 @@ class Loaders(object):
     def began(self, known, iterator):
         iterator._nocturne_loader = known
 
+    def made_by_itself(self, iterator):
+        """What is known of the loader of an iterator that no DataLoader made: of fastai's, which no lever changes."""
+        loader = getattr(getattr(iterator, "_dataset", None), "d", None)
+        if _length(loader) is None or not hasattr(loader, "bs"):
+            return None
+        known = self.known.get(loader)
+        if known is None:
+            known = self.known[loader] = levers.Loader("fastai", loader.bs, batches=len(loader), examples=getattr(loader, "n", None))
+            if self.closely and self.first:
+                known.loop = loops.nearest(sys._getframe(2))
+        return known
+
     # --- a batch ----------------------------------------------------------------------------------------------------
 
     def asks(self, arguments, named):
         if self.asked_for or not self.session.listening:
             return None
         iterator = arguments[0]
-        known = self.asking = getattr(iterator, "_nocturne_loader", None)
+        if not hasattr(iterator, "_nocturne_loader"):
+            self.began(self.made_by_itself(iterator), iterator)
+        known = self.asking = iterator._nocturne_loader
         grad = self.torch.is_grad_enabled()
-        if known is not None and known.training is None and (known in self.waiting or not grad):
-            known.training = False  # no backward pass has followed its last batch, or none can follow
-            self.waiting = [each for each in self.waiting if each is not known]
+        if not grad or len(self.waiting) > MOST_AHEAD:
+            self.evaluates(known)  # no backward pass can follow, or none has
         recorder = self.told = self.recorder()
         if recorder:
             if self.evaluating and grad:
@@ -158,6 +173,11 @@ class Loaders(object):
         self.asked_for = True
         return iterator
 
+    def evaluates(self, known):
+        if known is not None and known.training is None:
+            known.training = False
+            self.waiting = [each for each in self.waiting if each is not known]
+
     def recorder(self):
         recorder = self.training.recorder
         if recorder and get_ident() != self.training.thread:
@@ -168,6 +188,8 @@ class Loaders(object):
     def failed(self, iterator, error):
         self.asked_for = False
         if isinstance(error, StopIteration):
+            if any(each is self.asking for each in self.waiting):
+                self.evaluates(self.asking)  # no backward pass has followed any of its batches
             self.exhausted = True
             if self.told:
                 self.told.epoch()
@@ -182,8 +204,10 @@ class Loaders(object):
                 known.batch_device = _device(self.torch, batch) or "cpu"
                 if known.batch_device != "cpu":
                     known.unshareable = "the data set makes tensors on the GPU"
-        if self.first and self.torch.is_grad_enabled():
-            self.batch, self.giver, self.batches = batch, known, self.batches + 1
+        if self.torch.is_grad_enabled():
+            self.batches += 1
+            if self.first:
+                self.batch, self.giver = batch, known
         recorder = self.told
         if not recorder:
             return
@@ -219,7 +243,7 @@ class Loaders(object):
     def first_step(self):
         """Returns what is known of the loader of the training's batches, how many have come, and the last one."""
         found = self.giver, self.batches, self.batch
-        self.first, self.batch, self.giver = False, None, None
+        self.first, self.batch, self.giver, self.batches = False, None, None, 0
         return found
 
 

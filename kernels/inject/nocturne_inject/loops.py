@@ -20,7 +20,9 @@ import sys
 
 PASSED_OVER = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "jax", "tqdm", "accelerate",
                __name__.partition(".")[0]}
-TRAINERS = {"lightning", "pytorch_lightning"}  # whose epochs are a number, and no loop over numbers
+# Libraries whose epochs are a number, and no loop over numbers: where the object that loops has it, and what people call that.
+TRAINERS = {"lightning": ("max_epochs", "Trainer"), "pytorch_lightning": ("max_epochs", "Trainer"),
+            "ignite": ("state.max_epochs", "engine"), "ultralytics": ("epochs", "trainer")}
 BARS = {"tqdm", "track", "master_bar", "progress_bar"}
 MOST = 10 ** 7  # numbers of a loop that means its end
 MOST_FRAMES = 200
@@ -50,9 +52,13 @@ def enclosing(frame):
             break
         package = frame.f_globals.get("__name__", "").partition(".")[0]
         if package in TRAINERS:
-            trainer = frame.f_locals.get("self")
-            if hasattr(trainer, "max_epochs"):  # what is around it is not over epochs, known or not
-                found += filter(None, [told(trainer.max_epochs, "max_epochs of the Trainer")])
+            path, called = TRAINERS[package]
+            try:
+                epochs = operator.attrgetter(path)(frame.f_locals.get("self"))
+            except AttributeError:
+                pass
+            else:  # what is around it is not over epochs, known or not
+                found += filter(None, [told(epochs, "%s of the %s" % (path.rpartition(".")[2], called))])
                 break
         elif package not in PASSED_OVER:
             nodes = _around(frame)
@@ -64,13 +70,44 @@ def enclosing(frame):
     return found
 
 
+def counted_on(frame):
+    """The outermost `while` that compares a number which only what it calls counts on, as `while agent.steps < most` does;
+    count: the bound, reached: the number now. None: there is none. Never raises."""
+    found = None
+    for _ in range(MOST_FRAMES):
+        if frame is None:
+            break
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in PASSED_OVER:
+            for node in reversed(_around(frame)):
+                found = isinstance(node, ast.While) and _called_number(node, frame) or found
+        frame = frame.f_back
+    return found
+
+
+def _called_number(node, frame):
+    for test in _parts(node.test, ast.And):
+        for counter, how, bound in _comparisons(test):
+            path = _path(counter)
+            if how not in _GOES_ON or not path or "epoch" in path or _changes(node, path):
+                continue
+            try:
+                bound = operator.index(_value(bound, frame)) + _GOES_ON[how]
+                reached = operator.index(_value(counter, frame))
+            except Exception:  # what the header names is gone, or is no number
+                continue
+            if 0 <= bound - reached <= MOST:
+                return Loop(bound, _text(frame, node.lineno), (frame.f_code.co_filename, node.lineno), reached, True)
+    return None
+
+
 def _is_installed(frame):
     """Whether the code is a library's, whose loops are its own affair but for those over epochs."""
     return bool({"site-packages", "dist-packages"}.intersection(frame.f_code.co_filename.split(os.sep)))
 
 
 def _counts_epochs(node):
-    return any("epoch" in _path(each) for each in ([node.target] if isinstance(node, ast.For) else ast.walk(node.test)))
+    header = [node.target, node.iter] if isinstance(node, ast.For) else [node.test]
+    return any("epoch" in _path(each) for part in header for each in ast.walk(part))
 
 
 def _around(frame):
@@ -106,10 +143,13 @@ def _loop(node, frame, around):
             pass
     else:
         return None
+    return Loop(count, _text(frame, line), (frame.f_code.co_filename, node.lineno), reached, outlives)
+
+
+def _text(frame, line):
     name = frame.f_code.co_filename
     header = linecache.getline(name, line).strip().rstrip(":")
-    text = "%s (%s, line %d)" % (header[:80], os.path.basename(name), line)
-    return Loop(count, text, (name, node.lineno), reached, outlives)
+    return "%s (%s, line %d)" % (header[:80], os.path.basename(name), line)
 
 
 def _walked(node, frame, _):
@@ -133,10 +173,7 @@ def _compared(node, frame, around):
     """Rounds from here on, which is taken for the first one; the number of this one; the line that says so; whether the
     number outlives the loop."""
     for test, meaning in _conditions(node, frame):
-        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-            continue
-        one, how, other = test.left, type(test.ops[0]), test.comparators[0]
-        for counter, how, bound in ((one, how, other), (other, _MIRRORED.get(how), one)):
+        for counter, how, bound in _comparisons(test):
             by, line = _increase(node, counter, frame)
             if how in meaning and by > 0:
                 begin = operator.index(_value(counter, frame)) - (by if line < frame.f_lineno else 0)
@@ -148,6 +185,14 @@ def _compared(node, frame, around):
                 own = begun or line == node.lineno
                 return checks + (test.lineno > frame.f_lineno), begin // by, test.lineno, not own
     raise TypeError
+
+
+def _comparisons(test):
+    """A comparison of two from either side: what is compared, how, and with what."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return ()
+    one, how, other = test.left, type(test.ops[0]), test.comparators[0]
+    return (one, how, other), (other, _MIRRORED.get(how), one)
 
 
 def _conditions(node, frame):
@@ -184,21 +229,28 @@ def _holds(test, frame):
 
 def _increase(node, counter, frame):
     """By how much a loop increases what it compares, and in which line: 0 where it does not, or in several places."""
-    path, found = _path(counter), []
+    path = _path(counter)
     if isinstance(node, ast.For) and path and _path(_element(node.target, 0)) == path:
         if _called(node.iter) == "enumerate" or _called(node.iter) in BARS and _called(node.iter.args[0]) == "enumerate":
             return 1, node.lineno
+    found = _changes(node, path)
+    if not found and isinstance(node, ast.While) and "epoch" in path:  # what the loop calls counts on
+        return 1, sys.maxsize
+    if len(found) != 1 or found[0][0] is None:
+        return 0, 0
+    return operator.index(_value(found[0][0], frame)), found[0][1]
+
+
+def _changes(node, path):
+    """What is added to a name in a loop, and in which line; None for a change that is no addition."""
+    found = []
     for each in ast.walk(node) if path else ():
         if isinstance(each, ast.AugAssign) and _path(each.target) == path:
             found.append((each.value if isinstance(each.op, ast.Add) else None, each.lineno))
         elif isinstance(each, ast.Assign) and path in [_path(target) for target in each.targets]:
             added = isinstance(each.value, ast.BinOp) and isinstance(each.value.op, ast.Add)
             found.append((each.value.right if added and _path(each.value.left) == path else None, each.lineno))
-    if not found and isinstance(node, ast.While) and "epoch" in path:  # what the loop calls counts on
-        return 1, sys.maxsize
-    if len(found) != 1 or found[0][0] is None:
-        return 0, 0
-    return operator.index(_value(found[0][0], frame)), found[0][1]
+    return found
 
 
 def _called(node):
@@ -275,7 +327,8 @@ class Length(object):
 
     The loop around a data loader counts epochs. Where no loader is seen, a loop whose number goes on by as many with each
     step counts steps, and one around it epochs; where there are more around it, all steps are counted, and no epochs.
-    One whose number stays for as many steps each time counts epochs of so many.
+    One whose number stays for as many steps each time counts epochs of so many. Where what a loop calls counts its number
+    on, and by as much after as many steps, twice, that says how many steps there are.
     """
 
     def __init__(self):
@@ -286,6 +339,8 @@ class Length(object):
         self.within = 0      # loops within the one that counts steps
         self.stays = None    # (place, number) of the innermost, where it stays for several steps
         self.turns = []      # steps that had ended when it went on
+        self.called = ()     # the Loop whose number what it calls counts on, at the first step; None: there is none
+        self.counted = []    # (steps that had ended, number) when that went on
         self.seen = 0        # steps
 
     def stepped(self, frame, steps):
@@ -293,6 +348,8 @@ class Length(object):
         self.seen = steps + 1
         if self.stays and not self.epochs and len(self.turns) < 2:
             self._turned(enclosing(frame), steps)
+        if self.called is not None and not self.epochs and len(self.counted) < 2:
+            self._counted_on(counted_on(frame), steps)
         if steps < self.next_look or self.each == 0 or steps > LOOKS_UP_TO:
             return
         self.next_look = max(1, 2 * steps)
@@ -333,6 +390,24 @@ class Length(object):
             self.stays = loops[0].place, loops[0].reached
             self.turns.append(steps)
 
+    def _counted_on(self, loop, steps):
+        """As exact, and as often."""
+        if self.called == () or loop is None or loop.place != self.called.place:
+            self.called, self.counted = loop if self.called == () else None, []
+        elif loop.reached != (self.counted[-1][1] if self.counted else self.called.reached):
+            self.counted.append((steps, loop.reached))
+
+    def _counted(self):
+        """Steps until the number that was counted on is the bound; None: not known."""
+        if len(self.counted) < 2:
+            return None
+        begin, bound = self.called.reached, self.called.count
+        (each, once), (both, twice) = self.counted
+        by = once - begin
+        if both != 2 * each or twice - once != by or by < 1:
+            return None
+        return each * (-(-(bound - begin) // by) + (begin >= by))  # a number as large was counted before the first step
+
     def facts(self, steps_per_epoch):
         """For the report. `steps_per_epoch`: of the data loader; None: not known."""
         found = self._found(steps_per_epoch)
@@ -341,6 +416,9 @@ class Length(object):
         return found if self.seen <= in_all else {}  # what is around these loops was not seen
 
     def _found(self, steps_per_epoch):
+        counted = self._counted()
+        if counted and not self.epochs:
+            return {"steps_in_all": counted, "trains": self.called.text}
         loops = self.first[0] if self.each else []
         steps = max(1, loops[0].count // self.each) if loops else None
         if steps_per_epoch is None and len(loops) == 2 and not loops[0].outlives:

@@ -78,6 +78,7 @@ class Training(Events):
         self.unit = "optimizer step"
         self.in_backward = False
         self.backwards = 0            # since the last event
+        self.portion = None           # batches of the first step; None: not known
         self.backwards_in_all = 0
         self.some_backward = False
         self.first_backward_at = 0.0  # its end, the first since the last event
@@ -259,9 +260,20 @@ class Training(Events):
     def stepped(self, key):
         """An event; what passed since the last step is one, where it ends there."""
         losses, self.losses = self.losses, Losses()
+        if self.portion:
+            batches, self.loaders.batches = self.loaders.batches, 0
+            self.portions = 1 if batches == self.portion else self.gathered(min(self.backwards, batches))
         self.backwards = 0
         if self.event(key, losses):
             self.loaders.exhausted = False
+
+    def gathered(self, batches):
+        """Portions of a step that trained on so many."""
+        portions, left = divmod(batches, self.portion)
+        if portions < 2 or left or self.periods.length != 1:
+            return 1
+        self.session.note("steps gather more batches than the first one did: what that one trained on counts as a step")
+        return portions
 
     def happened(self, losses, count):
         self.session.learning.event(self.periods, [self.number(each) for each in losses], count)
@@ -277,10 +289,10 @@ class Training(Events):
         self.session.report.length.epochs = known.loop
         examples = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)
         events = max(1, len(self.periods.history))
-        a_step = max(1, min(came, self.backwards_in_all) * (self.periods.length or 1) // events)
+        a_step = self.portion = max(1, min(came, self.backwards_in_all) * (self.periods.length or 1) // events)
         self.recorder.facts.update({name: value for name, value in (
             ("batch", examples and examples * a_step), ("examples_per_epoch", known.examples),
-            ("steps_per_epoch", known.batches and self.unit == "optimizer step" and -(-known.batches // a_step)))
+            ("steps_per_epoch", known.batches and (self.unit == "optimizer step" or self.unused) and -(-known.batches // a_step)))
             if value})
 
     # --- the report -------------------------------------------------------------------------------------------------

@@ -914,6 +914,26 @@ class Report(unittest.TestCase):
                          ("nothing", "rounding, random stream"))
 
     @in_a_process
+    def test_batches_that_are_fetched_before_others_are_trained_on(self):
+        watch()
+        model, data = Classifier(0.2), torch.utils.data
+        training = data.DataLoader(Examples(count=512), batch_size=8, shuffle=True)
+        evaluations = [data.DataLoader(Examples(count=count), batch_size=8) for count in (8, 32)]
+        optimizer = torch.optim.Adam(model.parameters())
+        for evaluation in evaluations:
+            list(evaluation)  # with gradients, and to the end
+        batches = iter(training)
+        ahead = [next(batches) for _ in range(5)]  # of a step of four, and one
+        for pixels, _, labels in ahead:
+            train(model, optimizer, 1, Images(pixels, labels))
+        self.assertEqual([each.training for each in seen().loaders], [True, False, False])
+        endless = iter(data.DataLoader(Examples(count=1024), batch_size=8))
+        for _ in range(100):
+            next(endless)
+        train(model, optimizer, 1)
+        self.assertIs(seen().loaders[-1].training, False)
+
+    @in_a_process
     def test_examples_that_draw_numbers(self):
         self.trained(lambda: torch.rand(1))
         self.assertEqual([each.draws for each in seen().loaders], [True, False])

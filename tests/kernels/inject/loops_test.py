@@ -1,6 +1,7 @@
 """How long a script trains, as its loops say."""
 
 import ast
+import linecache
 import operator
 import os
 import sys
@@ -238,6 +239,14 @@ class Headers(unittest.TestCase):
                            "            return here()\n")
             self.assertEqual(counts(load(path, "transformers.trainer").train(3)), [3])
             self.assertEqual(counts(load(path, "torch.trainer").train(3)), [])
+            with open(path, "w") as file:
+                file.write("def train(epochs, n):\n"
+                           "    for _ in range(epochs):\n"
+                           "        for _ in range(n):\n"
+                           "            return here()\n")
+            loops._sources.clear()
+            linecache.clearcache()
+            self.assertEqual(counts(load(path, "skorch.net").train(4, 50)), [4])
 
     def test_lightnings_epochs_are_a_number(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -253,6 +262,39 @@ class Headers(unittest.TestCase):
                 self.assertEqual([(each.count, each.text) for each in loop.run()], [(6, "max_epochs of the Trainer")])
                 loop.max_epochs = -1  # as long as something else says
                 self.assertEqual(loop.run(), [])
+
+    def test_an_engine_of_ignite_has_its_epochs_in_its_state(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "engine.py")
+            with open(path, "w") as file:
+                file.write("class Engine:\n"
+                           "    def run(self):\n"
+                           "        while not self.is_done:\n"
+                           "            return here()\n")
+            engine = load(path, "ignite.engine.engine").Engine()
+            engine.is_done = False
+            for _ in range(3):
+                self.assertEqual(counts(engine.run()), [3])  # it did not begin yet
+            engine.state = types.SimpleNamespace(max_epochs=4)
+            for _ in range(3):
+                self.assertEqual([(each.count, each.text) for each in engine.run()], [(4, "max_epochs of the engine")])
+            engine.state.max_epochs = None
+            self.assertEqual(engine.run(), [])
+
+    def test_a_trainer_of_ultralytics_has_its_epochs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trainer.py")
+            with open(path, "w") as file:
+                file.write("class Trainer:\n"
+                           "    epochs = 30\n"
+                           "    def _do_train(self):\n"
+                           "        while True:\n"
+                           "            return here()\n"
+                           "class Model:\n"
+                           "    def train(self):\n"
+                           "        return Trainer()._do_train()\n")
+            found = load(path, "ultralytics.engine.trainer").Model().train()
+            self.assertEqual([(each.count, each.text) for each in found], [(30, "epochs of the trainer")])
 
     def test_a_file_that_is_no_source_says_nothing(self):
         names = {"here": here}
@@ -400,6 +442,80 @@ class Lengths(unittest.TestCase):
             for part in range(5):  # another phase
                 self.step()
         self.assertEqual(self.says(), {})
+
+    def test_a_number_that_what_a_loop_calls_counts_on_says_how_many_steps_there_are(self):
+        class Agent:
+            played, updates = 0, 0
+
+            def play(agent, count=2048):
+                agent.played += count
+
+            def learn(agent, epochs=5):
+                for epoch in range(epochs):
+                    for batch in range(0, 2048, 512):
+                        self.step()
+
+        agent, most = Agent(), 20000
+        while agent.played < most:
+            agent.play()
+            agent.learn()
+            if agent.played == 2048 * 3:
+                self.assertEqual(self.says(), {"steps_in_all": 10 * 20})
+        self.assertEqual((self.steps, self.says()), (200, {"steps_in_all": 200}))
+
+        self.setUp()
+        agent = Agent()
+        while agent.played <= most:  # and behind the steps
+            agent.learn()
+            agent.play(4000)
+        self.assertEqual((self.steps, self.says()), (120, {"steps_in_all": 120}))
+
+        self.setUp()
+        agent, plays = Agent(), iter([2048, 2048, 1000, 2048, 2048, 2048])
+        while agent.played < 10000:
+            agent.play(next(plays))
+            agent.learn()
+        self.assertEqual(self.says(), {})
+
+        self.setUp()
+        agent, epochs = Agent(), iter([4, 3, 4, 3, 3])
+        while agent.played < 5 * 2048:
+            agent.play()
+            agent.learn(next(epochs))
+        self.assertEqual(self.says(), {})
+
+    def test_a_number_of_updates_is_that_of_the_steps(self):
+        class Trainer:
+            updates = 0
+
+            def update(trainer, before):
+                trainer.updates += before
+                self.step()
+                trainer.updates += not before
+
+        for before in (True, False):
+            self.setUp()
+            trainer = Trainer()
+            while trainer.updates < 30 and self.steps < 1000:
+                trainer.update(before)
+                if self.steps == 5:
+                    self.assertEqual(self.says(), {"steps_in_all": 30})
+            self.assertEqual(self.steps, 30)
+
+    def test_where_a_loader_has_epochs_their_loop_says_how_long(self):
+        trainer = types.SimpleNamespace(updates=0)
+
+        def update():
+            self.step()
+            trainer.updates += 1
+
+        while trainer.updates < 1000:
+            for _ in range(3):
+                self.length.epochs = nearest(sys._getframe())
+                for _ in "ten steps!":
+                    update()
+            break
+        self.assertEqual(self.says(10), {"epochs": 3})
 
     def test_irregular_steps_say_nothing(self):
         for number in range(1000):

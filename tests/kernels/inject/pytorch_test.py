@@ -197,7 +197,7 @@ class RealTraining(unittest.TestCase):
                 self.assertEqual(report["unit"], "backward" if name == "manual" else "optimizer step")
                 self.assertEqual(report["events_per_step"], 2 if name == "gan" else 1)
                 self.assertEqual(report["batch"], {"lbfgs": None, "accumulation": 128}.get(name, 64))
-                self.assertEqual(report["steps_per_epoch"], {"lbfgs": None, "manual": None, "accumulation": 5}.get(name, 10))
+                self.assertEqual(report["steps_per_epoch"], {"lbfgs": None, "accumulation": 5}.get(name, 10))
 
     def test_pytorchs_own_launcher_is_silent_and_what_it_starts_is_seen(self):
         with Injected(script("mlp"), python=PYTHON, fake=False) as run:

@@ -164,6 +164,53 @@ class Steps(unittest.TestCase):
             self.assertEqual(run.json()["steps_per_epoch"], 2)
             self.assertNotIn("loss", run.events("sample")[0])
 
+    def test_steps_that_gather_more_batches_than_the_first_are_several(self):
+        with trained("""
+    torch.clock.scale = 0.1
+    count = 0
+    def update(loss):
+        global count
+        loss.backward()
+        if count in (0, 1, 3, 6, 10, 14, 18): optimizer.step()  # after 1, 1, 2, 3, 4, 4 and 4
+        count += 1
+    train(2, update)""") as run:
+            self.ran(run)
+            samples = run.events("sample")
+            self.assertEqual([(each["first_step"], each["steps"]) for each in samples],
+                             [(1, 1), (2, 2), (4, 3), (7, 4), (11, 4), (15, 4)])
+            self.assertEqual(run.json()["steps_per_epoch"], 10)
+            self.assertIn("gather more batches", run.notes())
+            self.assertAlmostEqual(run.json()["step_seconds"], 0.6, 1)
+
+    def test_of_steps_beyond_the_limit_no_part_is_told(self):
+        with trained("""
+    torch.clock.scale = 0.1
+    count = 0
+    def update(loss):
+        global count
+        loss.backward()
+        count += 1
+        if count in (1, 2, 6): optimizer.step()  # after 1, 1 and 4
+    train(1, update)""", NOCTURNE_STEPS_LIMIT="3") as run:
+            self.ran(run)
+            last = run.events("sample")[-1]
+            self.assertEqual((last["first_step"], last["steps"]), (2, 2))
+            self.assertAlmostEqual(last["wall_ns"] / 1e9, 0.5 * (4 * 0.575 + 0.1), 2)
+            for kind, seconds in (("data_wait", 0.05), ("forward", 0.3), ("backward", 0.2)):
+                self.assertAlmostEqual(last[kind + "_ns"] / 1e9, 2 * seconds, 2, kind)
+
+    def test_more_backwards_on_the_same_batch_are_no_more_steps(self):
+        with trained("""
+    torch.clock.scale = 0.1
+    def closure():
+        for _ in range(next(evaluations)):
+            spend(1); torch.Tensor(0.5).backward()
+    evaluations = iter([1, 2, 3, 4, 1, 1, 1, 1, 1, 1])
+    train(1, lambda loss: optimizer.step(closure))""") as run:
+            self.ran(run)
+            self.assertEqual([each["steps"] for each in run.events("sample")], [1] * 9)
+            self.assertNotIn("gather more batches", run.notes())
+
     def test_a_step_that_a_scaler_skips_is_a_step_and_its_loss_is_not_scaled(self):
         with trained("""
     scaler = torch.amp.GradScaler()
@@ -179,6 +226,25 @@ class Steps(unittest.TestCase):
             self.assertEqual(run.seconds(), [6.75] * 9)
             self.assertEqual(run.json()["unit"], "backward")
             self.assertIn("no optimizer of PyTorch is used", run.notes())
+
+    def test_a_loader_of_fastai_says_what_an_epoch_is(self):
+        with trained("""
+    class FakeLoader:  # what it gives to PyTorch's iterator, and is its data set
+        def __init__(self, d):
+            self.d, self.dataset, self.seconds, self.batch_size, self.num_workers = d, self, 0.5, 8, 0
+        def __len__(self): return len(self.d)
+    class Loader:
+        bs, n, num_workers = 8, 76, 0
+        def __len__(self): return 10
+        def __iter__(self): yield from torch.utils.data.dataloader._BaseDataLoaderIter(FakeLoader(self))
+    del optimizer
+    loader = Loader()
+    train(3, lambda loss: (loss.backward(), spend(1)))""") as run:
+            self.ran(run)
+            report = run.json()
+            self.assertEqual([report[key] for key in ("unit", "batch", "steps_per_epoch", "epochs")], ["backward", 8, 10, 3])
+            self.assertEqual(run.events("ready")[0]["examples_per_epoch"], 76)
+            self.assertNotIn("no DataLoader", run.notes())
 
     def test_slow_steps_of_many_backwards_are_told_by_backwards(self):
         with trained("""

@@ -18,6 +18,7 @@ class _BaseDataLoaderIter(object):
         self.loader = loader
         self._num_workers = loader.num_workers
         self._num_yielded = 0
+        self._dataset = loader.dataset
 
     def __iter__(self):
         return self
