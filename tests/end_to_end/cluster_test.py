@@ -211,7 +211,7 @@ def tunes_each_class(slurm, place, alone):
     assert used == {names[0]: {"n1", "n2"}, names[1]: {"n3"}}, (used, said(place))
     logs = [(place.data / "logs" / f"{each['campaign']}-job-{each['job']}.log").read_text() for each in sisters]
     assert "history:" not in logs[0], logs[0]
-    assert "history: 1 campaign of another machine, workload or space ranks" in logs[1], logs[1]
+    assert "history: 1 campaign of another machine, workload or space gives a first order" in logs[1], logs[1]
     inside = slurm.call("srun", "-n1", *place.command("tune", file, "--each-class"))
     assert inside.returncode == 2 and "--each-class submits jobs, and this is inside of job" in inside.stderr, inside.stderr
 

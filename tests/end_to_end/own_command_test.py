@@ -95,6 +95,10 @@ def written(workspace, text, name="train.py"):
     return path
 
 
+def unwrapped(text):
+    return " ".join(text.split())
+
+
 def own_campaign(words, parameters, time="process", run=None, **more):
     document = {
         "campaign": "own",
@@ -279,11 +283,20 @@ class TuneCommand(unittest.TestCase):
     def test_a_command_that_reports_nothing_is_timed_as_a_whole(self):
         with Workspace() as workspace:
             written(workspace, TRAIN)
-            done = workspace.run("tune", "--name", "whole", "--vary", "--fast", "--measure", "fast=true", *self.QUICK,
-                                 "--", "python3", "train.py", "--delay", "16", check=0, cwd=workspace.folder)
+            tune = ("tune", "--name", "whole", "--vary", "--fast", "--measure", "fast=true", *self.QUICK)
+            done = workspace.run(*tune, "--wall", "1h", "--", "python3", "train.py", "--delay", "16", check=0,
+                                 cwd=workspace.folder)
             self.assertIn("timed as a whole", done.stderr)
+            self.assertRegex(unwrapped(done.stderr), r"trials about \S+ \w+ each, so about \d+ in 1 h 00 min, which keep")
+            self.assertNotIn("keeps both", done.stderr)
             best = workspace.json("best")
             self.assertEqual((best["campaign"], best["best"]["configuration"]["fast"]), ("whole", True))
+
+            done = workspace.run(*tune, "--wall", "2s", "--", "python3", "train.py", "--delay", "15", check=0,
+                                 cwd=workspace.folder)
+            self.assertIn("'whole' was of 'python3 train.py --delay 16", done.stderr)
+            self.assertIn("--name keeps both", done.stderr)
+            self.assertRegex(unwrapped(done.stderr), "for which 2.00 s have no room: a profile needs --wall 1min")
 
     def test_the_time_until_it_is_as_accurate_as_wanted_is_tuned(self):
         with Workspace() as workspace:

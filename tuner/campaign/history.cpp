@@ -125,7 +125,7 @@ std::string to_text(const std::vector<search::History>& history, const space::Sp
   }
   if (ranking > 0) {
     text += fmt::format("{}{} of another machine, workload or space {}", text.empty() ? "" : "; ",
-                        counted(ranking, "campaign"), ranking == 1 ? "ranks" : "rank");
+                        counted(ranking, "campaign"), ranking == 1 ? "gives a first order" : "give a first order");
   }
   return text.empty() ? text : "history: " + text;
 }

@@ -58,7 +58,7 @@ struct Circumstances {
                                                       const std::string& strategy, const space::Objective& objective);
 
 /// "history: 2 campaigns, 118 trials of this machine and workload; 1 campaign of
-/// another machine, workload or space ranks". Counts trials that are
+/// another machine, workload or space gives a first order". Counts trials that are
 /// configurations of this space. Empty: there is no history.
 [[nodiscard]] std::string to_text(const std::vector<search::History>& history, const space::Space& space);
 

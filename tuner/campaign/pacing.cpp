@@ -34,7 +34,7 @@ std::int64_t epochs_ended(const space::Parts& parts, std::int64_t steps) {
 nanoseconds reserve(nanoseconds whole, nanoseconds left, const PaceState& state) {
   whole = std::max(whole, nanoseconds{0});  // the machine slept past the hour
   // Where not even the shortest verdict fits, all of the time is the search's.
-  if (state.no_verdict || state.verdict > share(whole, kLargestReservedShare)) return nanoseconds{0};
+  if (state.no_verdict || !has_room(whole, state.verdict)) return nanoseconds{0};
   if (state.verified) {
     const bool fits = state.finals <= share(whole, kLargestReservedShare);
     return fits ? state.finals : share(std::max(left, nanoseconds{0}), kLargestReservedShare);
@@ -296,6 +296,14 @@ nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline,
   const nanoseconds pairs = pair.value_or(forecast_pair(verify, baseline, best)) * fewest_pairs(verify);
   if (verify.gate.learning) return pairs + forecast_learning(baseline.parts, 0);
   return verify.gate.on ? pairs + forecast_exact(verify.gate, baseline.parts) : pairs;
+}
+
+bool has_room(nanoseconds whole, nanoseconds verdict) {
+  return verdict <= share(whole, kLargestReservedShare);
+}
+
+std::chrono::minutes wall_for(nanoseconds verdict) {
+  return std::chrono::ceil<std::chrono::minutes>(verdict * 5 / 2);
 }
 
 nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {

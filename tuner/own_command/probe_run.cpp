@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/comparison/disturbance.hpp"
 #include "measure/run/event_reader.hpp"
 #include "measure/run/launch.hpp"
 #include "tuner/campaign/session.hpp"
@@ -62,7 +63,8 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   CommandProbe probe{.wall = run.wall,
                      .log_tail = run.log_tail,
                      .training = read_training_report(report),
-                     .files = read_written_files(plan.folder / "view.json")};
+                     .files = read_written_files(plan.folder / "view.json"),
+                     .under_load = measure::under_load(run)};
   std::error_code ignored;
   std::filesystem::remove_all(plan.folder, ignored);
   if (run.ready.is_object() && run.ready.value("timing", "") == "steps") {

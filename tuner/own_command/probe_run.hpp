@@ -24,6 +24,7 @@ struct CommandProbe {
   std::string log_tail;                               ///< end of what it printed
   std::optional<SeenTraining> training;               ///< what the module in front of it saw
   std::optional<WrittenFiles> files;                  ///< what it wrote, under a private view
+  std::string under_load;                             ///< what slowed it (measure::under_load); empty: nothing did
 };
 
 /// How a run went wrong, and the end of what it printed.

@@ -145,7 +145,7 @@ TEST_CASE("a second campaign says what it knows and begins with what was best", 
   CHECK(sessions.notes.empty());
   sessions.sit({.name = "abroad", .trials = 10, .seed = 5}, "that");
   REQUIRE(sessions.notes.size() == 1);
-  CHECK(sessions.notes[0] == "history: 1 campaign of another machine, workload or space ranks");
+  CHECK(sessions.notes[0] == "history: 1 campaign of another machine, workload or space gives a first order");
   sessions.notes.clear();
   sessions.asked.clear();
   sessions.sit({.name = "second", .trials = 6, .seed = 4});

@@ -85,6 +85,14 @@ TEST_CASE("a verdict takes three pairs at least, and the gate's steps", "[pacing
   CHECK(tuner::fewest_pairs(verify) == 2);
 }
 
+TEST_CASE("a budget has room for a verdict that takes three fifths of it, and is enough at two", "[pacing]") {
+  CHECK(tuner::has_room(100s, 60s));
+  CHECK_FALSE(tuner::has_room(100s, 61s));
+  CHECK(tuner::wall_for(24s) == 1min);
+  CHECK(tuner::wall_for(25s) == 2min);
+  CHECK(tuner::wall_for(0s) == 0min);
+}
+
 TEST_CASE("learning is judged by fewer steps where they would take more than a fifth of the time", "[pacing]") {
   const space::Parts script{.import = 1, .steady_step = 0.05};
   CHECK(tuner::learning_steps(script, std::nullopt) == 130);

@@ -160,7 +160,9 @@ TEST_CASE("where no verdict fits into the time, all of it is searched, and the p
   CHECK(afternoon.took > whole - 72s);
   CHECK(afternoon.took <= whole);
   CHECK(std::ranges::any_of(afternoon.watcher.notes, [](const std::string& note) {
-    return note.starts_with("no time to compare trial 2 with the default: a verdict takes 3 pairs of about 132 s");
+    return note.starts_with(
+        "no time to compare trial 2 with the default: a verdict takes 3 pairs of about 132 s each, for which a budget "
+        "of 17 min has room");
   }));
   const db::Store store = afternoon.reading();
   const auto answer = tuner::answer_of(store, store.load_campaign("test"));

@@ -75,12 +75,16 @@ std::chrono::nanoseconds Finals::fewest_pairs_time(const db::StoredTrial& baseli
   return expected_pair(baseline, candidate) * fewest_pairs(session_.spec.verify);
 }
 
-void Finals::give_up_verdict(const db::StoredTrial& candidate, std::chrono::nanoseconds pair) {
+void Finals::give_up_verdict(const db::StoredTrial& baseline, const db::StoredTrial& candidate,
+                             std::chrono::nanoseconds pair) {
   no_verdict_ = true;
+  const auto verdict =
+      forecast_verdict(session_.spec.verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate), pair);
   const std::string sentence = fmt::format(
-      "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each; what is left of "
-      "the time is searched",
-      candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count());
+      "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each, for which a "
+      "budget of {} min has room; what is left of the time is searched",
+      candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count(),
+      wall_for(verdict).count());
   session_.say(db::Level::Warning, sentence);
 }
 
@@ -94,7 +98,7 @@ bool Finals::is_time_for_verdict(const db::StoredTrial& baseline) {
   const auto pair = expected_pair(baseline, *fastest);
   if (time_for(forecast_verdict(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, *fastest), pair)))
     return true;
-  give_up_verdict(*fastest, pair);
+  give_up_verdict(baseline, *fastest, pair);
   return false;
 }
 
@@ -343,7 +347,7 @@ bool Finals::verify(db::StoredTrial& baseline, db::StoredTrial& candidate) {
   const auto planned = planned_pairs(session_.spec.verify, session_.spec.budget.wall, forecast);
   const auto policy = fit_looks(planned, expected, training, comparing.pairs());
   if (!policy) {
-    give_up_verdict(candidate, expected);
+    give_up_verdict(baseline, candidate, expected);
     return true;
   }
   const int fewest = fewest_pairs(session_.spec.verify);

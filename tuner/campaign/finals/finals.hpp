@@ -83,7 +83,8 @@ class Finals {
   /// Whether the fewest pairs that give a verdict fit into the time, or are there already; says why not.
   [[nodiscard]] bool is_time_for_verdict(const db::StoredTrial& baseline);
   /// Says and remembers that there will be none of the trial.
-  void give_up_verdict(const db::StoredTrial& candidate, std::chrono::nanoseconds pair);
+  void give_up_verdict(const db::StoredTrial& baseline, const db::StoredTrial& candidate,
+                       std::chrono::nanoseconds pair);
   /// The planned looks, or one for as many pairs as there is time for, of which so many are known. Empty: not for the
   /// fewest.
   [[nodiscard]] std::optional<measure::ComparisonPolicy> fit_looks(const measure::ComparisonPolicy& planned,

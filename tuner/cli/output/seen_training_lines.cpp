@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tuner/campaign/pacing.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/own_command/command_document.hpp"
@@ -113,8 +112,7 @@ std::string files_text(const tuner::WrittenFiles& files) {
 
 }  // namespace
 
-std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs, double trial_seconds,
-                               double budget_seconds) {
+std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs) {
   if (!seen.training || seen.training->framework.empty())
     return seen.files ? labelled("files", files_text(*seen.files)) : std::string();
   const tuner::SeenTraining& training = *seen.training;
@@ -129,16 +127,22 @@ std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<do
   if (!training.refused.empty()) text += labelled("not offered", refusals_text(training));
   for (const std::string& note : training.notes) text += labelled("note", note);
   if (seen.files) text += labelled("files", files_text(*seen.files));
-  if (trial_seconds > 0) {
-    std::string trials = "about " + seconds_text(trial_seconds) + " each";
-    if (budget_seconds > 0) {
-      constexpr double kSearched = 1 - tuner::kReservedShare - tuner::kChoiceShare;
-      trials += fmt::format(", so about {:.0f} in {}, which keep time for the comparison at the end",
-                            std::max(1.0, kSearched * budget_seconds / trial_seconds), seconds_text(budget_seconds));
-    }
-    text += labelled("trials", trials);
-  }
   return text;
+}
+
+std::string trials_text(const TrialsAhead& ahead) {
+  if (!(ahead.trial > 0)) return {};
+  std::string text = "about " + seconds_text(ahead.trial) + " each";
+  if (ahead.budget && ahead.has_room) {
+    text += fmt::format(", so about {:.0f} in {}, which keep time for the comparison at the end",
+                        std::max(1.0, ahead.search / ahead.trial), seconds_text(*ahead.budget));
+  } else if (ahead.budget) {
+    text += fmt::format(
+        "; the comparison with the default at the end takes about {} at least, for which {} have no room: a profile "
+        "needs --wall {}min",
+        seconds_text(ahead.verdict), seconds_text(*ahead.budget), ahead.enough.count());
+  }
+  return labelled("trials", text);
 }
 
 std::string outside_text(const tuner::WrittenFiles& files) {

@@ -2,6 +2,7 @@
 
 /// The first screen of `nocturne tune -- COMMAND`: what was understood of the training, and of its files.
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -10,10 +11,21 @@
 namespace nocturne::cli {
 
 /// Lines for a terminal of 80 columns; empty where the module in front of the command saw nothing. `epochs`:
-/// that it trains, by --epochs; `trial_seconds`: about what a trial takes; `budget_seconds`: of the whole
-/// campaign, 0 where nobody gave one.
-[[nodiscard]] std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs,
-                                             double trial_seconds, double budget_seconds);
+/// that it trains, by --epochs.
+[[nodiscard]] std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs);
+
+/// What its trials take, and what is measured behind them: seconds, forecast.
+struct TrialsAhead {
+  double trial = 0;
+  double verdict = 0;              ///< the fewest pairs that give one
+  std::optional<double> budget{};  ///< of all; empty: no limit of time
+  double search = 0;               ///< of the budget, what is left of it for trials
+  bool has_room = true;            ///< whether a verdict fits into the budget
+  std::chrono::minutes enough{};   ///< a budget into which it fits
+};
+
+/// The last line of the screen.
+[[nodiscard]] std::string trials_text(const TrialsAhead& ahead);
 
 /// Names of files that were written outside of the folder, a line each, at most ten.
 [[nodiscard]] std::string outside_text(const tuner::WrittenFiles& files);

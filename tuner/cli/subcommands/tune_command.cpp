@@ -12,6 +12,8 @@
 #include "db/store.hpp"
 #include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
+#include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/slurm_section.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/choice/value_option.hpp"
@@ -35,22 +37,43 @@ using measure::Timing;
 /// Where nobody says when to stop.
 constexpr std::int64_t kUsualTrials = 40;
 
-/// The last campaign of the database that tunes the same command.
-std::optional<db::CampaignSummary> known_campaign(const Context& context, const nlohmann::json& document) {
+/// Campaigns of the database that have the same name, the last generations of each.
+struct EarlierCampaigns {
+  std::optional<db::CampaignSummary> same;   ///< tunes the same command
+  std::optional<db::CampaignSummary> other;  ///< began behind it, or alone, and tunes another one
+};
+
+EarlierCampaigns earlier_campaigns(const Context& context, const nlohmann::json& document) {
   std::error_code ignored;
-  if (!fs::exists(context.database(), ignored) || fs::is_empty(context.database(), ignored)) return std::nullopt;
+  if (!fs::exists(context.database(), ignored) || fs::is_empty(context.database(), ignored)) return {};
   const auto store = db::Store::open(context.database(), db::Mode::ReadOnly);
-  std::optional<db::CampaignSummary> known;
+  EarlierCampaigns found;
   for (const db::CampaignSummary& each : store.list_campaigns()) {
     if (each.name != document["campaign"].get<std::string>()) continue;
     const nlohmann::json worker = each.spec.value("worker", nlohmann::json::object());
     const auto same = [&](const char* key) {
       return worker.value(key, nlohmann::json()) == document["worker"].value(key, nlohmann::json());
     };
-    if (!same("template") || !same("folder") || !worker.value("time", nlohmann::json()).is_string()) continue;
-    if (!known || each.id > known->id) known = each;  // its last generation
+    const bool is_same = same("template") && same("folder") && worker.value("time", nlohmann::json()).is_string();
+    auto& last = is_same ? found.same : found.other;
+    if (!last || each.id > last->id) last = each;
   }
-  return known;
+  if (found.same && found.other && found.other->id < found.same->id) found.other.reset();
+  return found;
+}
+
+/// What the user should know before a campaign's answer, and its profile, become another command's.
+std::string name_is_taken(const db::CampaignSummary& other) {
+  const measure::CommandTemplate command = tuner::sections_of(other.spec).worker.own;
+  std::vector<std::string> words;
+  for (const auto& group : command.groups) words.insert(words.end(), group.begin(), group.end());
+  const std::string what = words.empty()
+                               ? "a campaign file's"
+                               : fmt::format("of '{}' in {}", shortened(one_line(deploy::shell_command(words)), 100),
+                                             command.folder.string());
+  return fmt::format(
+      "'{}' was {} so far: its answer, and its profile, will be those of this command. --name keeps both.\n",
+      other.name, printable(what));
 }
 
 /// Whether the campaign would be the same one if it began now: a script that was edited since is another one.
@@ -113,6 +136,8 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
     *context.err << fmt::format("It took {}. Its process is timed as a whole.\n", took)
                  << pattern_advice(context, *seen);
   }
+  if (!seen->under_load.empty())
+    *context.err << fmt::format("Meanwhile {}: it is faster on a quiet machine.\n", seen->under_load);
   return *seen;
 }
 
@@ -164,6 +189,37 @@ double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_
   const auto step = step_seconds_of(seen);
   if (!steps || !step) return wall;
   return std::max(0.0, wall - static_cast<double>(seen.steps) * *step) + static_cast<double>(*steps) * *step;
+}
+
+/// A process that trains as the command did, as far as its one run says.
+tuner::Pace pace_of(const tuner::CommandProbe& seen) {
+  const double wall = std::chrono::duration<double>(seen.wall).count();
+  if (seen.timing == Timing::Process) return {.parts = {.steady_step = wall}, .turn_step = wall, .whole_run = wall};
+  const double step = step_seconds_of(seen).value_or(0);
+  return tuner::pace_of(space::Parts{
+      .import = std::max(0.0, wall - static_cast<double>(seen.steps + 1) * step),
+      .steps_per_epoch = static_cast<double>(seen.training ? seen.training->steps_per_epoch.value_or(0) : 0),
+      .steady_step = step});
+}
+
+TrialsAhead trials_ahead(const tuner::CommandProbe& seen, const tuner::CampaignSpec& spec,
+                         std::optional<std::chrono::nanoseconds> wall) {
+  using Seconds = std::chrono::duration<double>;
+  const tuner::Pace pace = pace_of(seen);
+  const tuner::PaceState state{.finals = tuner::forecast_finals(spec.verify, pace, pace, wall),
+                               .choice = tuner::forecast_choice(spec.verify, pace),
+                               .verdict = tuner::forecast_verdict(spec.verify, pace, pace)};
+  TrialsAhead ahead{
+      .trial = seconds_of_run(seen, seen.timing == Timing::Steps ? std::optional(spec.run.steps) : std::nullopt),
+      .verdict = Seconds(state.verdict).count()};
+  if (!wall) return ahead;
+  ahead.budget = Seconds(*wall).count();
+  ahead.search =
+      Seconds(tuner::search_time_left({.wall = std::chrono::ceil<std::chrono::seconds>(*wall)}, state).value_or(*wall))
+          .count();
+  ahead.has_room = tuner::has_room(*wall, state.verdict);
+  ahead.enough = tuner::wall_for(state.verdict);
+  return ahead;
 }
 
 /// Whether more may run: what is written outside of the folder is the user's, and no view keeps it.
@@ -359,7 +415,9 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
   }
   const auto first = made();
   aim();
-  if (const auto known = known_campaign(context, first.document)) {
+  const auto [known, other] = earlier_campaigns(context, first.document);
+  if (other) *context.err << name_is_taken(*other);
+  if (known) {
     if (is_still_the_same(*known, command.folder, facts)) {
       use_known(known->spec, command);
       return made_at_last(known->spec);
@@ -371,10 +429,11 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
   if (seen.training && !seen.training->batch && !varies_batch(command) && command.examples)
     seen.training->steps_per_epoch = command.examples;  // each step is an example
   use_probe(seen, command);
-  *context.err << seen_training_text(seen, options.epochs, seconds_of_run(seen, command.steps),
-                                     wall ? std::chrono::duration<double>(*wall).count() : 0);
+  *context.err << seen_training_text(seen, options.epochs);
   check_writes(options, context, seen);
-  return made_at_last();
+  auto campaign = made_at_last();
+  *context.err << trials_text(trials_ahead(seen, campaign, wall));
+  return campaign;
 }
 
 ExitCode write_campaign(const CommandOptions& options, const Context& context, const tuner::CampaignSpec& spec) {
