@@ -302,8 +302,8 @@ bool has_room(nanoseconds whole, nanoseconds verdict) {
   return verdict <= share(whole, kLargestReservedShare);
 }
 
-std::chrono::minutes wall_for(nanoseconds verdict) {
-  return std::chrono::ceil<std::chrono::minutes>(verdict * 5 / 2);
+std::chrono::minutes wall_for(nanoseconds verdict, nanoseconds spent) {
+  return std::chrono::ceil<std::chrono::minutes>(std::max(verdict * 5 / 2, spent + verdict * 5 / 4));
 }
 
 nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {

@@ -185,8 +185,8 @@ inline constexpr double kLearningShare = 0.2;
 /// Whether time is kept for it in a budget of so much: it takes at most kLargestReservedShare.
 [[nodiscard]] bool has_room(std::chrono::nanoseconds whole, std::chrono::nanoseconds verdict);
 /// A budget of time, of whole minutes, in which a search still finds something to measure again: two fifths are the
-/// verdict's.
-[[nodiscard]] std::chrono::minutes wall_for(std::chrono::nanoseconds verdict);
+/// verdict's. Of a campaign that has `spent` so much already, what it takes comes on top.
+[[nodiscard]] std::chrono::minutes wall_for(std::chrono::nanoseconds verdict, std::chrono::nanoseconds spent = {});
 
 /// Likewise the choice among the finalists, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best);

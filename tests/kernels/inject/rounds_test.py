@@ -62,6 +62,11 @@ class Rounds(unittest.TestCase):
                        for _ in range(200)]
             self.assertIsNone(found(seconds))
 
+    def test_short_rounds_return_more_often_before_they_are_believed(self):
+        for number in (7, 8, 16):
+            self.assertIsNone(found(steps(31, every=number, pause=0.1)))
+            self.assertEqual(found(steps(40, every=number, pause=0.1))[0], number)
+
     def test_few_steps_are_none(self):
         for few in ([], [0.1], [0.1, 0.1], [0.1, 0.1, 0.1], [0.1] * 50):
             self.assertIsNone(found(few))

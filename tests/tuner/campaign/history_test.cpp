@@ -152,7 +152,7 @@ TEST_CASE("a second campaign says what it knows and begins with what was best", 
   REQUIRE_FALSE(sessions.notes.empty());
   CHECK(sessions.notes[0] ==
         "history: 1 campaign, 30 trials of this machine and workload; 1 campaign of another machine, workload or space "
-        "ranks");
+        "gives a first order");
   REQUIRE(sessions.asked.size() == 6);
   const auto store = sessions.open();
   const auto best = store.best(store.find_campaign("first").value().id);

@@ -91,6 +91,8 @@ TEST_CASE("a budget has room for a verdict that takes three fifths of it, and is
   CHECK(tuner::wall_for(24s) == 1min);
   CHECK(tuner::wall_for(25s) == 2min);
   CHECK(tuner::wall_for(0s) == 0min);
+  CHECK(tuner::wall_for(24s, 30s) == 1min);  // which is what both take, the verdict with a quarter more
+  CHECK(tuner::wall_for(24s, 31s) == 2min);
 }
 
 TEST_CASE("learning is judged by fewer steps where they would take more than a fifth of the time", "[pacing]") {

@@ -149,7 +149,8 @@ TEST_CASE("where there is no time for the usual pairs, fewer are planned, and th
   CHECK(tuner::answer_of(store, store.load_campaign("test")).verified_faster());
 }
 
-TEST_CASE("where no verdict fits into the time, all of it is searched, and the page says so", "[rest-of-time]") {
+TEST_CASE("where no verdict fits into the time, all of it is searched, and it is said which time would do",
+          "[rest-of-time]") {
   const CampaignFolder folder;
   Afternoon afternoon(folder);
   afternoon.faster = {{2, 60.0}};
@@ -164,6 +165,15 @@ TEST_CASE("where no verdict fits into the time, all of it is searched, and the p
         "no time to compare trial 2 with the default: a verdict takes 3 pairs of about 132 s each, for which a budget "
         "of 17 min has room");
   }));
+  CHECK(afternoon.sit(whole_command("17min")).ending == tuner::Ending::Complete);
+  CHECK(afternoon.executor.pairs >= 3);
+}
+
+TEST_CASE("a page without a verdict for want of time says so", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  afternoon.faster = {{2, 60.0}};
+  CHECK(afternoon.sit(whole_command("8min")).ending == tuner::Ending::Complete);
   const db::Store store = afternoon.reading();
   const auto answer = tuner::answer_of(store, store.load_campaign("test"));
   CHECK(cli::gain_sentence(answer) ==

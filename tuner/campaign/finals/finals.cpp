@@ -84,7 +84,7 @@ void Finals::give_up_verdict(const db::StoredTrial& baseline, const db::StoredTr
       "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each, for which a "
       "budget of {} min has room; what is left of the time is searched",
       candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count(),
-      wall_for(verdict).count());
+      wall_for(verdict, whole_time().value_or(std::chrono::nanoseconds{0})).count());
   session_.say(db::Level::Warning, sentence);
 }
 
