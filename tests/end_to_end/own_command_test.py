@@ -296,7 +296,7 @@ class TuneCommand(unittest.TestCase):
                                  cwd=workspace.folder)
             self.assertIn("'whole' was of 'python3 train.py --delay 16", done.stderr)
             self.assertIn("--name keeps both", done.stderr)
-            self.assertRegex(unwrapped(done.stderr), "for which 2.00 s have no room: a profile needs --wall 1min")
+            self.assertRegex(unwrapped(done.stderr), "for which 2.00 s may be too short: --wall 1min has room")
 
     def test_the_time_until_it_is_as_accurate_as_wanted_is_tuned(self):
         with Workspace() as workspace:

@@ -138,8 +138,8 @@ std::string trials_text(const TrialsAhead& ahead) {
                         std::max(1.0, ahead.search / ahead.trial), seconds_text(*ahead.budget));
   } else if (ahead.budget) {
     text += fmt::format(
-        "; the comparison with the default at the end takes about {} at least, for which {} have no room: a profile "
-        "needs --wall {}min",
+        "; the comparison with the default at the end takes about {}, for which {} may be too short: --wall {}min has "
+        "room",
         seconds_text(ahead.verdict), seconds_text(*ahead.budget), ahead.enough.count());
   }
   return labelled("trials", text);
