@@ -47,10 +47,7 @@ def nearest(frame):
 def enclosing(frame):
     """The loops over numbers, the innermost first. Never raises."""
     found = []
-    for _ in range(MOST_FRAMES):
-        if frame is None:
-            break
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
+    for frame, package in _callers(frame):
         if package in TRAINERS:
             path, called = TRAINERS[package]
             try:
@@ -60,13 +57,12 @@ def enclosing(frame):
             else:  # what is around it is not over epochs, known or not
                 found += filter(None, [told(epochs, "%s of the %s" % (path.rpartition(".")[2], called))])
                 break
-        elif package not in PASSED_OVER:
-            nodes = _around(frame)
-            for number, node in reversed(list(enumerate(nodes))):
-                loop = _loop(node, frame, nodes[number - 1].lineno if number else 0)
-                if loop and 0 < loop.count <= MOST and (_counts_epochs(node) or not _is_installed(frame)):
-                    found.append(loop)
-        frame = frame.f_back
+            continue
+        nodes = _around(frame)
+        for number, node in reversed(list(enumerate(nodes))):
+            loop = _loop(node, frame, nodes[number - 1].lineno if number else 0)
+            if loop and 0 < loop.count <= MOST and (_counts_epochs(node) or not _is_installed(frame)):
+                found.append(loop)
     return found
 
 
@@ -74,14 +70,21 @@ def counted_on(frame):
     """The outermost `while` that compares a number which only what it calls counts on, as `while agent.steps < most` does;
     count: the bound, reached: the number now. None: there is none. Never raises."""
     found = None
+    for frame, _ in _callers(frame):
+        for node in reversed(_around(frame)):
+            found = isinstance(node, ast.While) and _called_number(node, frame) or found
+    return found
+
+
+def _callers(frame):
+    """A frame and its callers whose loops are looked at, and their packages."""
     for _ in range(MOST_FRAMES):
         if frame is None:
             break
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in PASSED_OVER:
-            for node in reversed(_around(frame)):
-                found = isinstance(node, ast.While) and _called_number(node, frame) or found
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in PASSED_OVER:
+            yield frame, package
         frame = frame.f_back
-    return found
 
 
 def _called_number(node, frame):
@@ -322,6 +325,22 @@ def _value(node, frame):
     return ast.literal_eval(node)
 
 
+class Turns(object):
+    """When the number of a loop goes on: exact, so each step is looked at until that has happened twice."""
+
+    def __init__(self, loop):
+        self.loop = loop    # as it was seen first
+        self.seen = []      # (steps that had ended, number) when it went on
+        self.open = True    # whether the next step is to be looked at
+
+    def look(self, loop, steps):
+        if loop is None or loop.place != self.loop.place:
+            self.open = False
+        elif loop.reached != (self.seen[-1][1] if self.seen else self.loop.reached):
+            self.seen.append((steps, loop.reached))
+            self.open = len(self.seen) < 2
+
+
 class Length(object):
     """What the loops of the process that trains say.
 
@@ -337,25 +356,24 @@ class Length(object):
         self.each = None     # numbers of the innermost that a step takes; 0: no loop counts steps; None: not known yet
         self.next_look = 0
         self.within = 0      # loops within the one that counts steps
-        self.stays = None    # (place, number) of the innermost, where it stays for several steps
-        self.turns = []      # steps that had ended when it went on
-        self.called = ()     # the Loop whose number what it calls counts on, at the first step; None: there is none
-        self.counted = []    # (steps that had ended, number) when that went on
+        self.stays = None    # Turns of the innermost, where it stays for several steps
+        self.called = None   # Turns of the one whose number what it calls counts on
         self.seen = 0        # steps
 
     def stepped(self, frame, steps):
         """A step ends, `steps` have ended before it: looks at the loops, ever more rarely."""
         self.seen = steps + 1
-        if self.stays and not self.epochs and len(self.turns) < 2:
-            self._turned(enclosing(frame), steps)
-        if self.called is not None and not self.epochs and len(self.counted) < 2:
-            self._counted_on(counted_on(frame), steps)
+        for turns, find in ((self.stays, nearest), (self.called, counted_on)):
+            if turns and turns.open and not self.epochs:
+                turns.look(find(frame), steps)
         if steps < self.next_look or self.each == 0 or steps > LOOKS_UP_TO:
             return
         self.next_look = max(1, 2 * steps)
         loops = enclosing(frame)[self.within:]
         if self.first is None:
             self.first, self.each = (loops, steps), None if loops and loops[0].reached is not None else 0
+            called = counted_on(frame)
+            self.called = called and Turns(called)
             return
         before, steps_before = self.first
         if [each.place for each in loops] != [each.place for each in before]:
@@ -368,7 +386,7 @@ class Length(object):
         if [each.reached for each in loops[1:]] == [each.reached for each in before[1:]]:
             each, left = divmod(loops[0].reached - before[0].reached, steps - steps_before)
             if self.each is None and each == left == 0:
-                self.stays = loops[0].place, loops[0].reached
+                self.stays = Turns(loops[0])
             self.each = 0 if left or each < 1 or self.each not in (None, each) else each
 
     @staticmethod
@@ -382,27 +400,12 @@ class Length(object):
                     return index
         return 0
 
-    def _turned(self, loops, steps):
-        """Exact, so at each step: without a loader, and until the loop has gone on twice."""
-        if not loops or loops[0].place != self.stays[0]:
-            self.stays = None
-        elif loops[0].reached != self.stays[1]:
-            self.stays = loops[0].place, loops[0].reached
-            self.turns.append(steps)
-
-    def _counted_on(self, loop, steps):
-        """As exact, and as often."""
-        if self.called == () or loop is None or loop.place != self.called.place:
-            self.called, self.counted = loop if self.called == () else None, []
-        elif loop.reached != (self.counted[-1][1] if self.counted else self.called.reached):
-            self.counted.append((steps, loop.reached))
-
     def _counted(self):
         """Steps until the number that was counted on is the bound; None: not known."""
-        if len(self.counted) < 2:
+        if not self.called or len(self.called.seen) < 2:
             return None
-        begin, bound = self.called.reached, self.called.count
-        (each, once), (both, twice) = self.counted
+        begin, bound = self.called.loop.reached, self.called.loop.count
+        (each, once), (both, twice) = self.called.seen
         by = once - begin
         if both != 2 * each or twice - once != by or by < 1:
             return None
@@ -418,16 +421,17 @@ class Length(object):
     def _found(self, steps_per_epoch):
         counted = self._counted()
         if counted and not self.epochs:
-            return {"steps_in_all": counted, "trains": self.called.text}
+            return {"steps_in_all": counted, "trains": self.called.loop.text}
         loops = self.first[0] if self.each else []
         steps = max(1, loops[0].count // self.each) if loops else None
         if steps_per_epoch is None and len(loops) == 2 and not loops[0].outlives:
             return {"steps_per_epoch": steps, "epochs": loops[1].count, "trains": loops[1].text}
         if steps_per_epoch is not None and self.epochs and not self._ends_before(loops, steps, steps_per_epoch):
             return {"epochs": self.epochs.count, "trains": self.epochs.text}
-        if steps_per_epoch is None and self.turns:
-            around, each = self.first[0][0], self.turns[0]
-            if self.turns[1:] == [2 * each] or around.count * each == self.seen:  # twice, or in all that there was
+        if steps_per_epoch is None and self.stays and self.stays.seen:
+            turns = [ended for ended, _ in self.stays.seen]
+            around, each = self.first[0][0], turns[0]
+            if turns[1:] == [2 * each] or around.count * each == self.seen:  # twice, or in all that there was
                 return {"steps_per_epoch": each, "epochs": around.count, "trains": around.text}
         if not loops:
             return {}

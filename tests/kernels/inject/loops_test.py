@@ -1,11 +1,11 @@
 """How long a script trains, as its loops say."""
 
 import ast
-import linecache
 import operator
 import os
 import sys
 import tempfile
+import textwrap
 import types
 import unittest
 
@@ -228,73 +228,75 @@ class Headers(unittest.TestCase):
             self.assertEqual(here(), [])
             break
 
+    def module(self, name, text, folder="."):
+        """What load() makes of a file with this text."""
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        path = os.path.join(place.name, folder, name.rpartition(".")[2] + ".py")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(text))
+        return load(path, name)
+
     def test_of_a_library_only_loops_over_epochs_count_and_none_of_a_framework(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.mkdir(os.path.join(folder, "site-packages"))
-            path = os.path.join(folder, "site-packages", "trainer.py")
-            with open(path, "w") as file:
-                file.write("def train(n):\n"
-                           "    for epoch in range(n):\n"
-                           "        for batch in range(50):\n"
-                           "            return here()\n")
-            self.assertEqual(counts(load(path, "transformers.trainer").train(3)), [3])
-            self.assertEqual(counts(load(path, "torch.trainer").train(3)), [])
-            with open(path, "w") as file:
-                file.write("def train(epochs, n):\n"
-                           "    for _ in range(epochs):\n"
-                           "        for _ in range(n):\n"
-                           "            return here()\n")
-            loops._sources.clear()
-            linecache.clearcache()
-            self.assertEqual(counts(load(path, "skorch.net").train(4, 50)), [4])
+        text = """
+            def train(n):
+                for epoch in range(n):
+                    for batch in range(50):
+                        return here()
+            """
+        self.assertEqual(counts(self.module("transformers.trainer", text, "site-packages").train(3)), [3])
+        self.assertEqual(counts(self.module("torch.trainer", text, "site-packages").train(3)), [])
+        library = self.module("skorch.net", """
+            def train(epochs, n):
+                for _ in range(epochs):
+                    for _ in range(n):
+                        return here()
+            """, "site-packages")
+        self.assertEqual(counts(library.train(4, 50)), [4])
 
     def test_lightnings_epochs_are_a_number(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "fit_loop.py")
-            with open(path, "w") as file:
-                file.write("class Loop:\n"
-                           "    max_epochs = 6\n"
-                           "    def run(self):\n"
-                           "        while True:\n"
-                           "            return here()\n")
-            for _ in range(2):  # of several fits
-                loop = load(path, "lightning.fit_loop").Loop()
-                self.assertEqual([(each.count, each.text) for each in loop.run()], [(6, "max_epochs of the Trainer")])
-                loop.max_epochs = -1  # as long as something else says
-                self.assertEqual(loop.run(), [])
+        text = """
+            class Loop:
+                max_epochs = 6
+                def run(self):
+                    while True:
+                        return here()
+            """
+        for _ in range(2):  # of several fits
+            loop = self.module("lightning.fit_loop", text).Loop()
+            self.assertEqual([(each.count, each.text) for each in loop.run()], [(6, "max_epochs of the Trainer")])
+            loop.max_epochs = -1  # as long as something else says
+            self.assertEqual(loop.run(), [])
 
     def test_an_engine_of_ignite_has_its_epochs_in_its_state(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "engine.py")
-            with open(path, "w") as file:
-                file.write("class Engine:\n"
-                           "    def run(self):\n"
-                           "        while not self.is_done:\n"
-                           "            return here()\n")
-            engine = load(path, "ignite.engine.engine").Engine()
-            engine.is_done = False
-            for _ in range(3):
-                self.assertEqual(counts(engine.run()), [3])  # it did not begin yet
-            engine.state = types.SimpleNamespace(max_epochs=4)
-            for _ in range(3):
-                self.assertEqual([(each.count, each.text) for each in engine.run()], [(4, "max_epochs of the engine")])
-            engine.state.max_epochs = None
-            self.assertEqual(engine.run(), [])
+        engine = self.module("ignite.engine.engine", """
+            class Engine:
+                is_done = False
+                def run(self):
+                    while not self.is_done:
+                        return here()
+            """).Engine()
+        for _ in range(3):
+            self.assertEqual(counts(engine.run()), [3])  # it did not begin yet
+        engine.state = types.SimpleNamespace(max_epochs=4)
+        for _ in range(3):
+            self.assertEqual([(each.count, each.text) for each in engine.run()], [(4, "max_epochs of the engine")])
+        engine.state.max_epochs = None
+        self.assertEqual(engine.run(), [])
 
     def test_a_trainer_of_ultralytics_has_its_epochs(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "trainer.py")
-            with open(path, "w") as file:
-                file.write("class Trainer:\n"
-                           "    epochs = 30\n"
-                           "    def _do_train(self):\n"
-                           "        while True:\n"
-                           "            return here()\n"
-                           "class Model:\n"
-                           "    def train(self):\n"
-                           "        return Trainer()._do_train()\n")
-            found = load(path, "ultralytics.engine.trainer").Model().train()
-            self.assertEqual([(each.count, each.text) for each in found], [(30, "epochs of the trainer")])
+        found = self.module("ultralytics.engine.trainer", """
+            class Trainer:
+                epochs = 30
+                def _do_train(self):
+                    while True:
+                        return here()
+            class Model:
+                def train(self):
+                    return Trainer()._do_train()
+            """).Model().train()
+        self.assertEqual([(each.count, each.text) for each in found], [(30, "epochs of the trainer")])
 
     def test_a_file_that_is_no_source_says_nothing(self):
         names = {"here": here}
@@ -528,7 +530,7 @@ class Lengths(unittest.TestCase):
             self.length.epochs = self.length.epochs or nearest(sys._getframe())
             for _ in ["batches"] * 10:
                 self.step()
-        self.assertEqual(self.length.turns, [])  # the loader knows
+        self.assertEqual(self.length.stays.seen, [])  # the loader knows
         self.assertEqual(self.says(), {})
         self.assertEqual(self.says(steps_per_epoch=10), {"epochs": 3})
 

@@ -27,6 +27,19 @@ TRAINING = """
 """
 
 
+def gathering(steps):
+    """update(loss) of a script whose optimizer steps where this is true of `count`, the batches so far."""
+    return """
+    torch.clock.scale = 0.1
+    count = 0
+    def update(loss):
+        global count
+        loss.backward()
+        count += 1
+        if %s: optimizer.step()
+""" % steps
+
+
 def trained(script, **environment):
     return Injected(textwrap.dedent(TRAINING) + textwrap.dedent(script), **environment)
 
@@ -149,15 +162,7 @@ class Steps(unittest.TestCase):
             self.assertEqual((report["events_per_step"], report["steps_per_epoch"], "loss" in sample), (6, 10, False))
 
     def test_accumulated_gradients_are_one_step(self):
-        with trained("""
-    torch.clock.scale = 0.1
-    count = 0
-    def update(loss):
-        global count
-        loss.backward()
-        count += 1
-        if count % 5 == 0: optimizer.step()
-    train(4, update)""") as run:
+        with trained(gathering("count % 5 == 0") + "    train(4, update)") as run:
             self.ran(run)
             self.assertEqual(len(run.seconds()), 7)
             self.assertEqual(run.seconds()[0], round(0.5 * 5.75 + 0.1, 3))
@@ -165,15 +170,8 @@ class Steps(unittest.TestCase):
             self.assertNotIn("loss", run.events("sample")[0])
 
     def test_steps_that_gather_more_batches_than_the_first_are_several(self):
-        with trained("""
-    torch.clock.scale = 0.1
-    count = 0
-    def update(loss):
-        global count
-        loss.backward()
-        if count in (0, 1, 3, 6, 10, 14, 18): optimizer.step()  # after 1, 1, 2, 3, 4, 4 and 4
-        count += 1
-    train(2, update)""") as run:
+        # After 1, 1, 2, 3, 4, 4 and 4 batches.
+        with trained(gathering("count in (1, 2, 4, 7, 11, 15, 19)") + "    train(2, update)") as run:
             self.ran(run)
             samples = run.events("sample")
             self.assertEqual([(each["first_step"], each["steps"]) for each in samples],
@@ -183,15 +181,8 @@ class Steps(unittest.TestCase):
             self.assertAlmostEqual(run.json()["step_seconds"], 0.6, 1)
 
     def test_of_steps_beyond_the_limit_no_part_is_told(self):
-        with trained("""
-    torch.clock.scale = 0.1
-    count = 0
-    def update(loss):
-        global count
-        loss.backward()
-        count += 1
-        if count in (1, 2, 6): optimizer.step()  # after 1, 1 and 4
-    train(1, update)""", NOCTURNE_STEPS_LIMIT="3") as run:
+        # After 1, 1 and 4 batches.
+        with trained(gathering("count in (1, 2, 6)") + "    train(1, update)", NOCTURNE_STEPS_LIMIT="3") as run:
             self.ran(run)
             last = run.events("sample")[-1]
             self.assertEqual((last["first_step"], last["steps"]), (2, 2))

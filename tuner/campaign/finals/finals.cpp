@@ -75,16 +75,20 @@ std::chrono::nanoseconds Finals::fewest_pairs_time(const db::StoredTrial& baseli
   return expected_pair(baseline, candidate) * fewest_pairs(session_.spec.verify);
 }
 
-void Finals::give_up_verdict(const db::StoredTrial& baseline, const db::StoredTrial& candidate,
-                             std::chrono::nanoseconds pair) {
+std::chrono::nanoseconds Finals::expected_verdict(const db::StoredTrial& baseline,
+                                                  const db::StoredTrial& candidate) const {
+  return forecast_verdict(session_.spec.verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate),
+                          expected_pair(baseline, candidate));
+}
+
+void Finals::give_up_verdict(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
   no_verdict_ = true;
-  const auto verdict =
-      forecast_verdict(session_.spec.verify, pace_of(session_.spec, baseline), pace_of(session_.spec, candidate), pair);
+  const std::chrono::duration<double> pair = expected_pair(baseline, candidate);
   const std::string sentence = fmt::format(
       "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each, for which a "
       "budget of {} min has room; what is left of the time is searched",
-      candidate.trial.number, fewest_pairs(session_.spec.verify), std::chrono::duration<double>(pair).count(),
-      wall_for(verdict, whole_time().value_or(std::chrono::nanoseconds{0})).count());
+      candidate.trial.number, fewest_pairs(session_.spec.verify), pair.count(),
+      wall_for(expected_verdict(baseline, candidate), whole_time().value_or(std::chrono::nanoseconds{0})).count());
   session_.say(db::Level::Warning, sentence);
 }
 
@@ -95,10 +99,8 @@ bool Finals::is_time_for_verdict(const db::StoredTrial& baseline) {
   const VerifySettings& verify = session_.spec.verify;
   for (const db::StoredComparison& stored : session_.store.comparisons(session_.campaign))
     if (stored.record.role == kVerifyRole && std::ssize(stored.pairs) >= fewest_pairs(verify)) return true;
-  const auto pair = expected_pair(baseline, *fastest);
-  if (time_for(forecast_verdict(verify, pace_of(session_.spec, baseline), pace_of(session_.spec, *fastest), pair)))
-    return true;
-  give_up_verdict(baseline, *fastest, pair);
+  if (time_for(expected_verdict(baseline, *fastest))) return true;
+  give_up_verdict(baseline, *fastest);
   return false;
 }
 
@@ -347,7 +349,7 @@ bool Finals::verify(db::StoredTrial& baseline, db::StoredTrial& candidate) {
   const auto planned = planned_pairs(session_.spec.verify, session_.spec.budget.wall, forecast);
   const auto policy = fit_looks(planned, expected, training, comparing.pairs());
   if (!policy) {
-    give_up_verdict(baseline, candidate, expected);
+    give_up_verdict(baseline, candidate);
     return true;
   }
   const int fewest = fewest_pairs(session_.spec.verify);

@@ -80,11 +80,13 @@ class Finals {
   /// What a verdict takes at least, beside the gate.
   [[nodiscard]] std::chrono::nanoseconds fewest_pairs_time(const db::StoredTrial& baseline,
                                                            const db::StoredTrial& candidate) const;
+  /// What a verdict takes at least, with the gate.
+  [[nodiscard]] std::chrono::nanoseconds expected_verdict(const db::StoredTrial& baseline,
+                                                          const db::StoredTrial& candidate) const;
   /// Whether the fewest pairs that give a verdict fit into the time, or are there already; says why not.
   [[nodiscard]] bool is_time_for_verdict(const db::StoredTrial& baseline);
   /// Says and remembers that there will be none of the trial.
-  void give_up_verdict(const db::StoredTrial& baseline, const db::StoredTrial& candidate,
-                       std::chrono::nanoseconds pair);
+  void give_up_verdict(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
   /// The planned looks, or one for as many pairs as there is time for, of which so many are known. Empty: not for the
   /// fewest.
   [[nodiscard]] std::optional<measure::ComparisonPolicy> fit_looks(const measure::ComparisonPolicy& planned,

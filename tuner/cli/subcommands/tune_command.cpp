@@ -183,35 +183,27 @@ std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
   return in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), 1);
 }
 
-/// About what a run takes: it starts, and trains so many steps. 0: not known.
-double seconds_of_run(const tuner::CommandProbe& seen, std::optional<std::int64_t> steps) {
+/// As of a trial that ran as the command did, whose one run this was.
+tuner::Pace pace_of(const tuner::CampaignSpec& spec, const tuner::CommandProbe& seen) {
   const double wall = std::chrono::duration<double>(seen.wall).count();
-  const auto step = step_seconds_of(seen);
-  if (!steps || !step) return wall;
-  return std::max(0.0, wall - static_cast<double>(seen.steps) * *step) + static_cast<double>(*steps) * *step;
-}
-
-/// A process that trains as the command did, as far as its one run says.
-tuner::Pace pace_of(const tuner::CommandProbe& seen) {
-  const double wall = std::chrono::duration<double>(seen.wall).count();
-  if (seen.timing == Timing::Process) return {.parts = {.steady_step = wall}, .turn_step = wall, .whole_run = wall};
-  const double step = step_seconds_of(seen).value_or(0);
-  return tuner::pace_of(space::Parts{
+  const double step = seen.timing == Timing::Process ? wall : step_seconds_of(seen).value_or(0);
+  space::Trial trial;
+  trial.fidelity.steps = seen.steps;
+  trial.parts = space::Parts{
       .import = std::max(0.0, wall - static_cast<double>(seen.steps + 1) * step),
       .steps_per_epoch = static_cast<double>(seen.training ? seen.training->steps_per_epoch.value_or(0) : 0),
-      .steady_step = step});
+      .steady_step = step};
+  return tuner::pace_of(spec, trial, seen.wall);
 }
 
 TrialsAhead trials_ahead(const tuner::CommandProbe& seen, const tuner::CampaignSpec& spec,
                          std::optional<std::chrono::nanoseconds> wall) {
   using Seconds = std::chrono::duration<double>;
-  const tuner::Pace pace = pace_of(seen);
+  const tuner::Pace pace = pace_of(spec, seen);
   const tuner::PaceState state{.finals = tuner::forecast_finals(spec.verify, pace, pace, wall),
                                .choice = tuner::forecast_choice(spec.verify, pace),
                                .verdict = tuner::forecast_verdict(spec.verify, pace, pace)};
-  TrialsAhead ahead{
-      .trial = seconds_of_run(seen, seen.timing == Timing::Steps ? std::optional(spec.run.steps) : std::nullopt),
-      .verdict = Seconds(state.verdict).count()};
+  TrialsAhead ahead{.trial = pace.run_of(spec.run.steps), .verdict = Seconds(state.verdict).count()};
   if (!wall) return ahead;
   ahead.budget = Seconds(*wall).count();
   ahead.search =
