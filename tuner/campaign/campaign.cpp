@@ -208,14 +208,14 @@ std::optional<SearchEnd> Campaign::fill_slots() {
       if (nothing) return SearchEnd{Ending::Complete, *std::move(nothing)};
     }
     prepare_within(state_.preparation_time());
-    submit_next();
+    submit_next(state_.run_limit());
   }
   return std::nullopt;
 }
 
-void Campaign::submit_next() {
+void Campaign::submit_next(std::optional<std::chrono::nanoseconds> limit) {
   local_.pair_with(paired_.reference());
-  scheduler_.submit_next(incumbent());
+  scheduler_.submit_next(incumbent(), limit);
 }
 
 void Campaign::tell_again(const std::vector<space::Trial>& changed) {

@@ -94,8 +94,8 @@ class Campaign {
   /// Where the time to an accuracy is minimised: draws the learning curves, after the default's trial. Interrupted:
   /// says so in the result.
   void draw_curves(SessionResult& result);
-  /// Gives the next of the queue to a free slot. REQUIRES: there are both.
-  void submit_next();
+  /// Gives the next of the queue to a free slot. `limit`: of a run of it. REQUIRES: there are both.
+  void submit_next(std::optional<std::chrono::nanoseconds> limit = {});
   /// Tells the strategy what is judged otherwise now.
   void tell_again(const std::vector<space::Trial>& changed);
   /// Judges all trials by what the curves say now, where that changes them; stores and tells them again.

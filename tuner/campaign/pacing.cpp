@@ -115,6 +115,13 @@ std::optional<nanoseconds> search_time_left(const Budget& budget, const PaceStat
   return std::min(*left.of_wall, *left.until);
 }
 
+std::optional<nanoseconds> run_limit(const Budget& budget, const PaceState& state, nanoseconds of_default) {
+  const auto whole = whole_time(budget, state), left = time_left(budget, state);
+  if (!left) return std::nullopt;
+  const bool is_kept = !state.no_verdict && !state.verified && has_room(*whole, state.verdict);
+  return std::max(*left - (is_kept ? state.verdict : nanoseconds{0}), kPatience * of_default);
+}
+
 std::optional<nanoseconds> whole_time(const Budget& budget, const PaceState& state) {
   const auto left = time_left(budget, state);
   return left ? std::optional(state.spent + *left) : std::nullopt;

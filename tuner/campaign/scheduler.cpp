@@ -6,7 +6,8 @@
 
 namespace nocturne::tuner {
 
-void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
+void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent,
+                            std::optional<std::chrono::nanoseconds> limit) {
   Queued queued = std::move(queue_.front());
   queue_.pop_front();
   const std::int64_t number = queued.asked.number;
@@ -14,7 +15,8 @@ void Scheduler::submit_next(const std::optional<space::Estimate>& incumbent) {
                    .configuration = queued.asked.configuration,
                    .purpose = queued.asked.purpose,
                    .incumbent = incumbent,
-                   .expected = queued.expected};
+                   .expected = queued.expected,
+                   .limit = limit};
   flights_.insert_or_assign(number, Flight{.queued = std::move(queued), .submitted = clock_.steady()});
   executor_.submit(std::move(order));
 }

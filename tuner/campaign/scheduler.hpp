@@ -36,8 +36,8 @@ class Scheduler {
   [[nodiscard]] std::size_t in_flight() const { return flights_.size(); }
   [[nodiscard]] bool has_free_slot() const { return flights_.size() < executor_.slots(); }
 
-  /// Gives the next of the queue to a free slot. REQUIRES: there are both.
-  void submit_next(const std::optional<space::Estimate>& incumbent);
+  /// Gives the next of the queue to a free slot. `limit`: of a run of it. REQUIRES: there are both.
+  void submit_next(const std::optional<space::Estimate>& incumbent, std::optional<std::chrono::nanoseconds> limit = {});
 
   struct FinishedOrder {
     TrialAnswer answer;

@@ -153,6 +153,11 @@ std::optional<std::chrono::nanoseconds> SearchState::preparation_time() const {
   return is_to_verify ? search_time_left(spec_.budget, pace()) : time_left(spec_.budget, pace());
 }
 
+std::optional<std::chrono::nanoseconds> SearchState::run_limit() const {
+  if (!baseline_ || !baseline_->parts) return std::nullopt;
+  return tuner::run_limit(spec_.budget, pace(), forecast_of(paced_by_its_run(*baseline_).run_of(spec_.run.steps)));
+}
+
 bool SearchState::goes_on_after_finals() {
   verified_ = true;
   return !dead_end_.reached() && is_time_for_more(spec_.budget, pace());

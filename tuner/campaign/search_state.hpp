@@ -91,6 +91,8 @@ class SearchState {
   /// How long an installation or a build that begins now may take: until the time that is kept for the finals where
   /// they have something to verify, else until the end. Empty: the budget has no end.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> preparation_time() const;
+  /// How long a run that begins now may take, for what comes behind it. Empty: as the campaign's deadline says.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> run_limit() const;
   /// What was found so far is measured again. Whether there is time to go on with the search.
   [[nodiscard]] bool goes_on_after_finals();
 

@@ -83,7 +83,8 @@ db::RunRecord run_of_trial(const TrialOrder& order, const PreparedWorker& prepar
   // Each run of a trial has another seed: its between-process spread is then not the same twice.
   const RunOrder wanted{.purpose = order.purpose,
                         .steps = trial_fidelity(place.spec, order.configuration).steps,
-                        .seed = place.spec.run.seed + index};
+                        .seed = place.spec.run.seed + index,
+                        .deadline = order.earlier_deadline(place.spec.run.deadline)};
   const auto plan = [&]() -> measure::RunPlan {
     measure::RunPlan planned = place.executor.plan(order.configuration, prepared, wanted);
     keeper.begin_run(planned);
@@ -118,6 +119,8 @@ bool measure_trial(const TrialOrder& order, const PreparedWorker& prepared, std:
       keeper.keep(record);
       return false;
     }
+    if (record.run.outcome == space::Outcome::Timeout && order.earlier_deadline(place.spec.run.deadline))
+      record.run.reason += "; the budget has no more time for a trial";
     runs.push_back(record.run);
     another = judge(runs, prepared, place.spec, order, turns, answer.trial);
     if (const std::string why = slowed_by(record.run); !why.empty())

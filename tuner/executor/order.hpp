@@ -54,6 +54,13 @@ struct TrialOrder {
   space::Purpose purpose = space::Purpose::Search;
   std::optional<space::Estimate> incumbent{};     ///< when the order was given; spares the hopeless their repeats
   std::optional<search::Expectation> expected{};  ///< a first run that is far from it is repeated; empty: not known
+  /// A run of it may take so long, for the budget has no more time; empty: as the campaign's deadline says.
+  std::optional<std::chrono::nanoseconds> limit{};
+
+  /// Likewise, where that comes before the deadline of all runs.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> earlier_deadline(std::chrono::nanoseconds of_all) const {
+    return limit && *limit < of_all ? limit : std::nullopt;
+  }
 };
 
 /// Run a pair: both configurations once each, as `method` says.

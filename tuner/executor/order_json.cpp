@@ -395,6 +395,7 @@ void fields(F& f, Is<TrialOrder> auto& o) {
   f("purpose", o.purpose);
   f("incumbent", o.incumbent);
   f("expected", o.expected);
+  f("limit_ns", o.limit);
 }
 
 template <typename F>

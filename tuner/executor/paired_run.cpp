@@ -126,7 +126,10 @@ measure::PairPlan plan_turns(const TrialOrder& order, const PreparedWorker& prep
   const double examples = static_cast<double>(own * prepared.schedule.batch);
   const auto others = std::clamp<std::int64_t>(
       std::llround(examples / static_cast<double>(reference.prepared.schedule.batch)), 1, std::max(kLongestTurn, own));
-  RunOrder wanted{.purpose = order.purpose, .steps = slices * own, .seed = place.spec.run.seed + index};
+  RunOrder wanted{.purpose = order.purpose,
+                  .steps = slices * own,
+                  .seed = place.spec.run.seed + index,
+                  .deadline = order.earlier_deadline(place.spec.run.deadline)};
   measure::PairSide of_trial{.plan = place.executor.plan(order.configuration, prepared, wanted), .slice_steps = own};
   if (const std::int64_t room = reference.reference.memory_bytes; room > 0) {
     auto& limit = of_trial.plan.memory_limit_bytes;
@@ -134,6 +137,7 @@ measure::PairPlan plan_turns(const TrialOrder& order, const PreparedWorker& prep
   }
   wanted.purpose = space::Purpose::Verify;
   wanted.steps = slices * others;
+  wanted.deadline.reset();
   measure::PairSide of_reference{
       .plan = place.executor.plan(reference.reference.configuration, reference.prepared, wanted),
       .slice_steps = others};

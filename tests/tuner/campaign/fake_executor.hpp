@@ -115,7 +115,7 @@ class FakeExecutor final : public tuner::Executor {
     plan.folder = "/nowhere/" + plan.id;
     plan.argv = with.argv;
     plan.artifact = with.artifact;
-    plan.deadline = deadline;
+    plan.deadline = order.deadline ? std::chrono::ceil<std::chrono::milliseconds>(*order.deadline) : deadline;
     plan.request = tuner::request_of(configuration, order);
     return plan;
   }

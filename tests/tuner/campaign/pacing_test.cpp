@@ -20,6 +20,19 @@ TEST_CASE("without a budget the search never ends by itself", "[pacing]") {
   CHECK_FALSE(tuner::search_ends({}, PaceState{.finished_trials = 1'000'000, .spent = 1000h}));
 }
 
+TEST_CASE("a run of the search leaves the time of a verdict, but is waited for some times what the default takes",
+          "[pacing]") {
+  const tuner::Budget budget{.wall = 100s};
+  const PaceState half{.spent = 50s, .verdict = 30s};
+  CHECK(tuner::run_limit(budget, half, 5s) == 20s);
+  CHECK(tuner::run_limit(budget, half, 10s) == 30s);  // three times the default's
+  CHECK_FALSE(tuner::run_limit({}, half, 5s));
+  // Until the end, where none is kept: for which there is no room, or which was given.
+  CHECK(tuner::run_limit(budget, PaceState{.spent = 50s, .verdict = 70s}, 5s) == 50s);
+  CHECK(tuner::run_limit(budget, PaceState{.spent = 50s, .verdict = 30s, .no_verdict = true}, 5s) == 50s);
+  CHECK(tuner::run_limit(budget, PaceState{.spent = 50s, .verdict = 30s, .verified = true}, 5s) == 50s);
+}
+
 TEST_CASE("of a budget of time the share for measuring again is kept", "[pacing]") {
   const tuner::Budget budget{.wall = 100s};
   CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 70s, .next_trial = 10s, .finals = 0s}));

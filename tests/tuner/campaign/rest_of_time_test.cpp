@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
@@ -39,7 +40,10 @@ tuner::CampaignSpec whole_command(const std::string& wall) {
 struct Afternoon : SessionFixture<ManualClock> {
   explicit Afternoon(const CampaignFolder& used) : SessionFixture(used) {
     executor.fate = [this](std::size_t count, const space::Configuration& configuration) {
-      clock.pass(run);
+      const std::chrono::nanoseconds deadline = executor.run_plans.back().deadline;
+      const bool is_slow = slow.contains(count);
+      clock.pass(is_slow ? std::min(slow[count], deadline) : run);
+      if (is_slow && slow[count] > deadline) return space::Outcome::Timeout;
       if (faster.contains(count)) seconds[configuration.identity()] = faster[count];
       return space::Outcome::Ok;
     };
@@ -67,6 +71,7 @@ struct Afternoon : SessionFixture<ManualClock> {
   double usual = 72, disturbed = 1;      ///< the first trial takes so many times what it should
   std::map<std::size_t, double> faster;  ///< seconds of a trial, by its number; as usual else
   std::map<std::string, double> seconds;
+  std::map<std::size_t, std::chrono::nanoseconds> slow;  ///< what a run lasts, by its trial's number
 };
 
 }  // namespace
@@ -134,6 +139,25 @@ TEST_CASE("pairs that take longer than forecast end before the budget does", "[r
   CHECK(afternoon.watcher.numbers.size() > 60);
   CHECK(afternoon.took > 14min);
   CHECK(afternoon.took <= 15min);
+}
+
+TEST_CASE("a trial that would use up the time of the verdict is ended, and the verdict is given", "[rest-of-time]") {
+  const CampaignFolder folder;
+  Afternoon afternoon(folder);
+  afternoon.run = 10s;
+  afternoon.usual = 10;
+  afternoon.pair = 20s;
+  afternoon.executor.deadline = 600s;
+  afternoon.faster = {{2, 5.0}};
+  afternoon.slow = {{4, 400s}};
+  CHECK(afternoon.sit(whole_command("5min")).ending == tuner::Ending::Complete);
+  CHECK(afternoon.took <= 306s);
+  const db::Store store = afternoon.reading();
+  const auto answer = tuner::answer_of(store, store.load_campaign("test"));
+  CHECK(answer.verified_faster());
+  const space::Trial ended = store.load_numbered_trial(store.load_campaign("test").id, 4).trial;
+  CHECK(ended.outcome == space::Outcome::Timeout);
+  CHECK_THAT(ended.reason, Catch::Matchers::EndsWith("; the budget has no more time for a trial"));
 }
 
 TEST_CASE("where there is no time for the usual pairs, fewer are planned, and the budget is kept", "[rest-of-time]") {
