@@ -162,6 +162,7 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .framework_version = text_at(*document, "framework_version"),
                     .device = text_at(*document, "device"),
                     .unit = text_at(*document, "unit"),
+                    .units = count_at(*document, "events_per_step"),
                     .batch = count_at(*document, "batch"),
                     .steps_per_epoch = count_at(*document, "steps_per_epoch"),
                     .examples_per_epoch = count_at(*document, "examples_per_epoch"),

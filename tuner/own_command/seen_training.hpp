@@ -42,8 +42,9 @@ struct StepRound {
 
 struct SeenTraining {
   std::string framework, framework_version, device;  ///< "pytorch", "2.15.0", "cpu"
-  std::string unit;                                  ///< what a step is: "optimizer step", "backward", …
-  std::optional<std::int64_t> batch;                 ///< examples of a step
+  std::string unit;                     ///< what a step is: "optimizer step", "backward", …; empty: none was
+  std::optional<std::int64_t> units{};  ///< in a step: of a GAN two
+  std::optional<std::int64_t> batch;    ///< examples of a step
   std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
   std::optional<std::int64_t> epochs, steps_in_all;  ///< that it trains, by its loops; at most one of both
   std::string trains;                                ///< which loop says so

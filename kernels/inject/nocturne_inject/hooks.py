@@ -147,7 +147,7 @@ class Alternating(object):
         """Until the first step: the last loader that began gives its batches."""
         report = self.session.report
         if report and report.path and self.session.recorder is None:
-            report.length.epochs = loops.nearest(frame)
+            report.length.epochs = loops.of_training(frame)
 
     def came(self):
         self.batches += 1

@@ -10,7 +10,7 @@ import sys
 from . import evaluations, levers, loops
 from .hooks import Events, class_that_defines, hook
 
-ARGUMENTS = {"x": 1, "batch_size": 3, "callbacks": 6, "validation_split": 7}  # of fit, behind the model
+ARGUMENTS = {"x": 1, "batch_size": 3, "epochs": 4, "callbacks": 6, "validation_split": 7}  # of fit, behind the model
 
 _hooks = []
 _imported = []
@@ -49,7 +49,8 @@ class Fit(object):
             self.watch = tensorflow.watch(sys.modules["tensorflow"])
             watch_optimizers(keras, self.watch)
         elif backend == "torch":
-            return  # whose backwards are seen
+            hook(session, class_that_defines(keras.Model, "fit"), "fit", self.torch_begins)  # whose backwards are seen
+            return
         else:
             session.report.seen.framework, session.report.seen.framework_version = "keras", str(keras.__version__)
         self.events = Events(session)
@@ -59,6 +60,11 @@ class Fit(object):
             self.hook_settings()
         for name in ("evaluate", "predict"):
             hook(session, class_that_defines(keras.Model, name), name, self.aside_begins, self.aside_ended, self.left)
+
+    def torch_begins(self, arguments, named):
+        length, epochs = self.session.report.length, given(arguments, named, "epochs")
+        if not length.epochs:
+            length.epochs = loops.told(1 if epochs is None else epochs, "epochs of fit")
 
     def calls(self, *names):
         """What the script does, for levers that must know."""

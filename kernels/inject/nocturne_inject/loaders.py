@@ -46,6 +46,21 @@ def is_map_style(torch, dataset):
     return not isinstance(dataset, data.IterableDataset) and hasattr(dataset, "__getitem__")
 
 
+def shares_out(dataset):
+    """Whether an iterable data set asks in which of a loader's processes it is read, to yield only that one's part: as
+    PyTorch's documentation has it, and streams of Hugging Face's datasets do."""
+    return any(_names(function.__code__, "get_worker_info") for kind in type(dataset).__mro__
+               for function in vars(kind).values() if hasattr(function, "__code__"))
+
+
+def _names(code, name):
+    return name in code.co_names or any(_names(each, name) for each in code.co_consts if hasattr(each, "co_names"))
+
+
+def can_have_processes(torch, dataset):
+    return is_map_style(torch, dataset) or shares_out(dataset)
+
+
 def draws_at_random(torch, arguments):
     """Whether a loader's examples come in a random order: what tells a training loader from an evaluation's.
 
@@ -132,7 +147,7 @@ class Loaders(object):
         if known.kind == "map":  # asked for its length, an iterable one would warn where it gives more
             _measure(known, loader)
         if self.closely and self.first and known.loop is None:
-            known.loop = loops.nearest(sys._getframe(1))
+            known.loop = loops.of_training(sys._getframe(1))
         return known  # for many a loader is gone as soon as its iterator is made
 
     def began(self, known, iterator):
@@ -147,7 +162,7 @@ class Loaders(object):
         if known is None:
             known = self.known[loader] = levers.Loader("fastai", loader.bs, batches=len(loader), examples=getattr(loader, "n", None))
             if self.closely and self.first:
-                known.loop = loops.nearest(sys._getframe(2))
+                known.loop = loops.of_training(sys._getframe(2))
         return known
 
     # --- a batch ----------------------------------------------------------------------------------------------------
@@ -255,11 +270,12 @@ def _described(torch, loader, closely):
                           bool(loader.pin_memory), bool(getattr(loader, "persistent_workers", False)),
                           getattr(loader, "prefetch_factor", None), None, None, None, type(dataset).__name__)
     if closely:
+        known.shared_out = known.kind == "iterable" and shares_out(dataset)
         known.plain = type(batches) is torch.utils.data.BatchSampler
         known.random_order = known.kind == "map" and draws_at_random(
             torch, {"batch_sampler": batches} if batches is not None else {"sampler": loader.sampler})
         if not loader.num_workers:
-            known.unshareable = _unshareable(torch, loader) if known.kind == "map" else None
+            known.unshareable = _unshareable(torch, loader) if known.kind == "map" or known.shared_out else None
             known.draws = _holds_generator(dataset)
     return known
 

@@ -23,6 +23,7 @@ PASSED_OVER = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "j
 # Libraries whose epochs are a number, and no loop over numbers: where the object that loops has it, and what people call that.
 TRAINERS = {"lightning": ("max_epochs", "Trainer"), "pytorch_lightning": ("max_epochs", "Trainer"),
             "ignite": ("state.max_epochs", "engine"), "ultralytics": ("epochs", "trainer")}
+PYTHONS = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 BARS = {"tqdm", "track", "master_bar", "progress_bar"}
 MOST = 10 ** 7  # numbers of a loop that means its end
 MOST_FRAMES = 200
@@ -42,6 +43,24 @@ def told(count, text):
 
 def nearest(frame):
     return next(iter(enclosing(frame)), None)
+
+
+def of_training(frame):
+    """The nearest one, for people: with the script's loop around it, each of whose rounds trains again."""
+    loop = nearest(frame)
+    around = loop and _around_of(loop, frame)
+    return loop._replace(text="%s, in each round of: %s" % (loop.text, around)) if around else loop
+
+
+def _around_of(loop, frame):
+    """Header and line of the loop of the script, over whatever, that is around `loop`; None: there is none."""
+    inside = loop.place is not None
+    for frame, package in _callers(frame):
+        for node in reversed(_around(frame)):
+            if not inside and not _is_installed(frame):
+                return _text(frame, node.lineno)
+            inside = inside and (frame.f_code.co_filename, node.lineno) != loop.place
+    return None
 
 
 def enclosing(frame):
@@ -105,7 +124,8 @@ def _called_number(node, frame):
 
 def _is_installed(frame):
     """Whether the code is a library's, whose loops are its own affair but for those over epochs."""
-    return bool({"site-packages", "dist-packages"}.intersection(frame.f_code.co_filename.split(os.sep)))
+    file = frame.f_code.co_filename
+    return file.startswith(PYTHONS) or bool({"site-packages", "dist-packages"}.intersection(file.split(os.sep)))
 
 
 def _counts_epochs(node):

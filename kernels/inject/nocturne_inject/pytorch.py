@@ -14,6 +14,7 @@ batch are DataLoader's. What a share of a step means, by the clock of the proces
 On a GPU these are times of launching; a sample as a whole waits for the device.
 """
 
+import os
 import sys
 import weakref
 from _thread import get_ident
@@ -140,9 +141,16 @@ class Training(Events):
                      "use_deterministic_algorithms"):
             if hasattr(torch, name):
                 hook(self.session, torch, name, lambda arguments, named, name=name: self.calls.add(name))
+        if hasattr(torch, "load"):
+            hook(self.session, torch, "load", self.checkpoint_read)
         # Recomputed checkpoints enter some of the regions that are switched off.
         hook(self.session, getattr(torch, "autocast", None) or torch.cuda.amp.autocast, "__enter__", lambda arguments, named:
              self.calls.add("autocast") if getattr(arguments[0], "_enabled", True) else None)
+
+    def checkpoint_read(self, arguments, named):
+        file = arguments[0] if arguments else named.get("f")
+        if isinstance(file, (str, os.PathLike)) and not self.recorder:
+            self.session.report.read.append(os.fspath(file))
 
     # --- what they tell ---------------------------------------------------------------------------------------------
 
@@ -286,7 +294,8 @@ class Training(Events):
         if known is None:
             self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
             return
-        self.session.report.length.epochs = known.loop
+        length = self.session.report.length
+        length.epochs = length.epochs or known.loop
         examples = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)
         events = max(1, len(self.periods.history))
         a_step = self.portion = max(1, min(came, self.backwards_in_all) * (self.periods.length or 1) // events)

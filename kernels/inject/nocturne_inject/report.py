@@ -14,7 +14,6 @@ import sys
 from . import levers, loops
 
 MOST_FILES = 500
-PYTHONS = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 def cpu_flags():
@@ -50,7 +49,7 @@ def own_files(folder, script):
     found = set()
     for file in [script] + [getattr(each, "__file__", None) for each in list(sys.modules.values())]:
         path = os.path.join(folder, file) if isinstance(file, str) and file.endswith(".py") else ""
-        if not path.startswith(roots) or path.startswith((module + os.sep, PYTHONS)) or not os.path.isfile(path):
+        if not path.startswith(roots) or path.startswith((module + os.sep, loops.PYTHONS)) or not os.path.isfile(path):
             continue
         if not path.isprintable():  # bytes that are no text, which nobody could read in the report
             continue
@@ -69,6 +68,7 @@ class Report(object):
         self.events_per_step = None
         self.look = lambda seen: None
         self.length = loops.Length()
+        self.read = []               # checkpoints, as the script names them
         self.seen = levers.Seen()
         self.seen.python = platform.python_version()
         self.seen.cpus = cpus()
@@ -100,9 +100,15 @@ class Report(object):
         elif os.path.exists(self.path) or self.session.speaks is False:
             return
         else:
-            self.session.note("no step of a training was seen")
+            self.session.note(self.without_steps())
         self.ended = True
         self.session.write_report()
+
+    def without_steps(self):
+        if not self.read:
+            return "no step of a training was seen"
+        return ("no step of a training was seen; it read %s: a training that was finished there has nothing left to train, "
+                "and would be tuned without it" % " and ".join(self.read[:2]))
 
     def write(self):
         if not self.path:

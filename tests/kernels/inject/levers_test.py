@@ -187,6 +187,14 @@ class Stream(torch.utils.data.IterableDataset):
         return iter(torch.arange(12.0))
 
 
+class Shared(Stream):
+    """What each of a loader's processes yields a part of."""
+
+    def __iter__(self):
+        info = torch.utils.data.get_worker_info()
+        return iter(torch.arange(12.0)[info.id::info.num_workers] if info else torch.arange(12.0))
+
+
 def train(model, optimizer=None, steps=3, data=None):
     """Returns the last output and the losses."""
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.01)
@@ -772,6 +780,13 @@ class Loader(Lever):
         self.assertEqual((loader.num_workers, len(list(loader))), (0, 3))
 
     @in_a_process
+    def test_but_one_that_shares_itself_out_has_processes(self):
+        put_in(loader_workers="2")
+        loader = torch.utils.data.DataLoader(Shared(), batch_size=3)
+        read = sorted(float(value) for batch in loader for value in batch)
+        self.assertEqual((loader.num_workers, read), (2, [float(value) for value in range(12)]))
+
+    @in_a_process
     def test_a_loader_inside_a_loaders_process_is_left_alone(self):
         put_in(loader_workers="1")
 
@@ -804,6 +819,7 @@ class Loader(Lever):
         self.offered("loader_workers", "0", "1", "3", "4", loaders=[loader(workers=2)])
         self.refused("loader_workers", "no DataLoader", loaders=[])
         self.refused("loader_workers", "iterable", loaders=[loader(kind="iterable")])
+        self.offered("loader_workers", "1", "2", "3", "4", loaders=[loader(kind="iterable", shared_out=True)])
         self.refused("loader_workers", "an open file", loaders=[loader(unshareable="the data set holds an open file")])
         for draws, changes in ((False, "nothing"), (True, "random stream"), (None, "random stream")):
             self.assertEqual(lever("loader_workers").changes(facts(loaders=[loader(draws=draws)])), changes)
@@ -1004,11 +1020,13 @@ class Report(unittest.TestCase):
         data.DataLoader(Examples(), collate_fn=local)
         data.DataLoader(Stream())
         data.DataLoader(with_file, num_workers=1)
+        data.DataLoader(Shared())
         reasons = [each.unshareable for each in seen().loaders]
         self.assertIn("holds an open file", reasons[0])
         self.assertEqual((reasons[1], reasons[3], reasons[4]), (None, None, None))
         self.assertIn("started by spawn", reasons[2])
-        self.assertEqual(seen().loaders[3].kind, "iterable")
+        self.assertEqual([(each.kind, each.shared_out) for each in seen().loaders[3::2]],
+                         [("iterable", False), ("iterable", True)])
 
     @in_a_process
     def test_a_sampler_without_a_length(self):

@@ -557,6 +557,25 @@ class Lengths(unittest.TestCase):
             loops.enclosing = enclosing_of
         self.assertLess(len(looks), 20)
 
+    def test_the_scripts_loop_around_that_of_the_epochs_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "folds.py")
+            with open(path, "w") as file:
+                file.write(textwrap.dedent("""
+                    def train():
+                        for epoch in range(4):
+                            for batch in [1]:
+                                return say()
+                    for fold, part in enumerate(["a"]):
+                        within = train()
+                    alone = train()
+                    """))
+            found = load(path, say=lambda: loops.of_training(sys._getframe(1)))
+        own = "for epoch in range(4) (folds.py, line 3)"
+        self.assertEqual((found.alone.text, found.alone.count), (own, 4))
+        self.assertEqual((found.within.text, found.within.count),
+                         (own + ', in each round of: for fold, part in enumerate(["a"]) (folds.py, line 6)', 4))
+
     def test_a_number_of_a_call_is_taken_where_it_is_one(self):
         self.assertEqual(loops.told(12, "epochs of fit").count, 12)
         for odd in (None, 0, -1, 2.5, "3", 10 ** 9):

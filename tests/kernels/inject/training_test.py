@@ -314,6 +314,25 @@ class Steps(unittest.TestCase):
             self.assertIn("no step of a training was seen", run.notes())
             self.assertFalse(os.path.exists(run.path("steps.pid")))
 
+    def test_what_had_nothing_left_to_train_says_what_it_read(self):
+        with trained("torch.load('last.ckpt')\nfor epoch in range(8, 8): train()") as run:
+            self.ran(run)
+            self.assertIn("no step of a training was seen; it read last.ckpt:", run.notes())
+
+    def test_the_epochs_of_fit_on_pytorch_are_those_it_is_told(self):
+        with trained("import keras\nkeras.Model().fit(0, epochs=3)") as run:
+            (run.script.parent / "keras.py").write_text(textwrap.dedent("""
+                import types
+                __version__ = "3.15.1"
+                backend = types.SimpleNamespace(backend=lambda: "torch")
+                class Model(object):
+                    def fit(self, x, y=None, batch_size=None, epochs=1):
+                        __import__("__main__").train(epochs)
+                """))
+            self.ran(run)
+            self.assertEqual([run.json()[key] for key in ("unit", "epochs", "trains")],
+                             ["optimizer step", 3, "epochs of fit"])
+
     def test_an_error_of_the_hooks_becomes_a_note(self):
         with trained("train(1, lambda loss: (torch.autograd.backward(loss), optimizer.step()))\nprint('done')") as run:
             script = run.script.read_text().replace("def train", "torch.is_grad_enabled = 7\ndef train")

@@ -43,6 +43,8 @@ std::string framework_name(const tuner::SeenTraining& training) {
 
 std::string step_text(const tuner::SeenTraining& training) {
   std::string text = training.unit.empty() ? "a step" : "one " + training.unit;
+  if (!training.unit.empty() && training.units.value_or(1) > 1)
+    text = fmt::format("{} {}s", *training.units, training.unit);
   if (training.batch) text += fmt::format(", {} examples", *training.batch);
   if (training.step_seconds) text += ", " + seconds_text(*training.step_seconds);
   const auto mean = training.mean_step_seconds();
@@ -112,12 +114,18 @@ std::string files_text(const tuner::WrittenFiles& files) {
 
 }  // namespace
 
+bool is_without_steps(const tuner::CommandProbe& seen) {
+  return seen.timing == measure::Timing::Process && seen.training && !seen.training->framework.empty() &&
+         seen.training->unit.empty();
+}
+
 std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs) {
   if (!seen.training || seen.training->framework.empty())
     return seen.files ? labelled("files", files_text(*seen.files)) : std::string();
   const tuner::SeenTraining& training = *seen.training;
-  std::string text = labelled("training", framework_name(training)) + labelled("a step", step_text(training));
-  text += labelled("it trains", length_text(training, epochs));
+  std::string text = labelled("training", framework_name(training));
+  if (!is_without_steps(seen))
+    text += labelled("a step", step_text(training)) + labelled("it trains", length_text(training, epochs));
   if (!training.share.empty()) text += labelled("its time", share_text(training));
   std::vector<std::string> levers, learnt;
   for (const tuner::SeenLever& each : training.levers)

@@ -10,6 +10,9 @@
 
 namespace nocturne::cli {
 
+/// Whether a framework was imported, and nothing was trained: the process is timed as a whole.
+[[nodiscard]] bool is_without_steps(const tuner::CommandProbe& seen);
+
 /// Lines for a terminal of 80 columns; empty where the module in front of the command saw nothing. `epochs`:
 /// that it trains, by --epochs.
 [[nodiscard]] std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs);

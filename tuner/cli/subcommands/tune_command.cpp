@@ -133,7 +133,8 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   if (seen->timing == Timing::Steps) {
     *context.err << fmt::format("Its steps are seen: {} in {}.\n", seen->steps, took);
   } else {
-    *context.err << fmt::format("It took {}. Its process is timed as a whole.\n", took)
+    *context.err << fmt::format("It took {}{} process is timed as a whole.\n", took,
+                                is_without_steps(*seen) ? ", and no step of a training was seen: its" : ". Its")
                  << pattern_advice(context, *seen);
   }
   if (!seen->under_load.empty())

@@ -38,6 +38,7 @@ class Loader(object):
 
     plain = False         # whether its batches are made as PyTorch's BatchSampler makes them
     random_order = False
+    shared_out = False    # whether the processes share an iterable data set among them, of which else each yields everything
     unshareable = None    # why processes cannot read the data set; None: nothing says so, or they do
     draws = None          # whether examples draw random numbers; None: unknown, as for what processes draw
     batch_device = None   # where its first batch came; None: none has come

@@ -28,6 +28,8 @@ def values(seen):
         return None, "the processor has no bf16 instructions (avx512_bf16, amx_bf16)"
     if seen.device == "cuda" and (seen.capability or (0, 0)) < (8, 0):
         return None, "the GPU has no bf16 units (compute capability 8.0)"
+    if seen.device is None:
+        return None, "no training was seen"
     if seen.device not in ("cpu", "cuda"):
         return None, "no such training was tried on the device %s" % seen.device
     return ["script", "bf16"], None

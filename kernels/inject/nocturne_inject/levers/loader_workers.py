@@ -1,6 +1,7 @@
 """Sets how many processes a DataLoader reads examples with; 0 reads them in the training's process.
 
-Map-style data sets only: each process would yield all of an iterable one. The order of the examples stays.
+The order of a map-style data set's examples stays. Of an iterable one each process would yield everything, but where it
+asks in which process it is read, to share itself out (loaders.shares_out).
 """
 
 from .. import loaders
@@ -16,17 +17,17 @@ LINES = {str(count): "DataLoader(..., num_workers=%d)" % count for count in rang
 
 def changes(seen):
     """Each process draws from a stream of its own; nothing changes where no example draws any numbers."""
-    return "nothing" if all(loader.draws is False for loader in _map_style(seen)) else CHANGES
+    return "nothing" if all(loader.draws is False for loader in _able(seen)) else CHANGES
 
 
-def _map_style(seen):
-    return [loader for loader in seen.loaders if loader.kind == "map"]
+def _able(seen):
+    return [loader for loader in seen.loaders if loader.kind == "map" or loader.shared_out]
 
 
 def values(seen):
     if not seen.loaders:
         return None, "no DataLoader was constructed"
-    able = _map_style(seen)
+    able = _able(seen)
     if not able:
         return None, "each process would yield all of an iterable data set"
     for loader in able:
@@ -43,7 +44,7 @@ def install(value, torch):
     count = int(value)
 
     def rule(arguments):
-        if not loaders.is_map_style(torch, arguments["dataset"]):
+        if not loaders.can_have_processes(torch, arguments["dataset"]):
             return
         arguments["num_workers"] = count
         if not count:  # what PyTorch refuses without processes

@@ -1,0 +1,32 @@
+#include "tuner/cli/output/seen_training_lines.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace nocturne::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+TEST_CASE("the first screen says what a step is", "[first-screen]") {
+  tuner::CommandProbe seen{
+      .timing = measure::Timing::Steps,
+      .training = tuner::SeenTraining{.framework = "pytorch", .unit = "optimizer step", .batch = 64}};
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("one optimizer step, 64 examples"));
+  seen.training->units = 2;  // as a GAN's
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("2 optimizer steps, 64 examples"));
+}
+
+TEST_CASE("of a process that imported a framework and trained nothing no step is described", "[first-screen]") {
+  tuner::CommandProbe seen{.training = tuner::SeenTraining{.framework = "pytorch", .notes = {"it read last.ckpt"}}};
+  CHECK(cli::is_without_steps(seen));
+  const std::string text = cli::seen_training_text(seen, {});
+  CHECK_THAT(text, StartsWith("  training    PyTorch\n  note        it read last.ckpt\n"));
+  seen.timing = measure::Timing::Steps;  // its output told them
+  CHECK_FALSE(cli::is_without_steps(seen));
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("  a step "));
+}
+
+}  // namespace
+}  // namespace nocturne::test
