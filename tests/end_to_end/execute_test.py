@@ -14,13 +14,14 @@ CONFIGURATION = {"batch": 128, "precision": "f32", "width": 10}
 
 
 def order(document, prepare_within_ns=None, **task):
-    return json.dumps({"schema": "order", "version": 3, "document": document, "process_sd": 0.05, "cpus": [],
+    return json.dumps({"schema": "order", "version": 4, "document": document, "process_sd": 0.05, "cpus": [],
                        "runs_folder": "", "prepare_within_ns": prepare_within_ns, **task})
 
 
 def trial(document, **configuration):
     return order(document, trial={"number": 0, "configuration": {**CONFIGURATION, **configuration},
-                                  "purpose": "search", "incumbent": None, "expected": None})
+                                  "purpose": "search", "incumbent": None, "expected": None,
+                                  "limit_ns": None})
 
 
 @contextlib.contextmanager

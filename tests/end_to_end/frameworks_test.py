@@ -229,12 +229,13 @@ class Frameworks(unittest.TestCase):
                    "gate": None, "initial": "", "learning": "none"}
             tasks = {
                 "prepare": {"stack": {"framework": "patient-1"}, "ladder": [configuration], "batch": "batch", "steps": 0},
-                "trial": {"number": 3, "configuration": configuration, "purpose": "search", "incumbent": None, "expected": None},
+                "trial": {"number": 3, "configuration": configuration, "purpose": "search", "incumbent": None, "expected": None,
+                          "limit_ns": None},
                 "pair": {"index": 0, "baseline": side, "candidate": side, "slices": 2, "method": "slices", "seed": 1},
                 "gate": {"configuration": configuration, "reference": False, "run": run, "against": None}}
             for name, task in tasks.items():
                 with self.subTest(name):
-                    order = {"schema": "order", "version": 3, "document": campaign(["patient-1"]), "process_sd": 0.05,
+                    order = {"schema": "order", "version": 4, "document": campaign(["patient-1"]), "process_sd": 0.05,
                              "cpus": [], "runs_folder": "", "prepare_within_ns": 200_000_000, name: task}
                     done = subprocess.run(workspace.command("execute"), input=json.dumps(order), capture_output=True, text=True,
                                           timeout=PATIENCE, env=tree.variables)

@@ -68,7 +68,7 @@ class Bench:
 
     def train(self, configuration, seed):
         """Seconds until the target, evaluations not counted; None: it is not reached."""
-        order = {"schema": "order", "version": 3, "document": self.document, "process_sd": 0.05, "cpus": [],
+        order = {"schema": "order", "version": 4, "document": self.document, "process_sd": 0.05, "cpus": [],
                  "runs_folder": "", "prepare_within_ns": None,
                  "gate": {"configuration": configuration, "reference": False, "against": None,
                           "run": {"purpose": "verify", "steps": 0, "epochs": self.most_epochs, "accuracy": False, "seed": seed,

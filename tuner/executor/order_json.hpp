@@ -1,6 +1,6 @@
 #pragma once
 
-/// Orders and answers as JSON documents, version 2: what is read back is what was written (but bytes that are not UTF-8
+/// Orders and answers as JSON documents: what is read back is what was written (but bytes that are not UTF-8
 /// become U+FFFD). `nocturne schema order` and `nocturne schema answer` describe them.
 ///
 /// An order comes from elsewhere: every key must be there and no other, each value is of its type and in its range. The
@@ -17,7 +17,7 @@
 
 namespace nocturne::tuner {
 
-inline constexpr int kOrderVersion = 3;
+inline constexpr int kOrderVersion = 4;
 /// Longer texts are refused unread.
 inline constexpr std::size_t kLongestOrderBytes = 16U << 20U;
 

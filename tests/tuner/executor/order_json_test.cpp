@@ -263,7 +263,7 @@ TEST_CASE("a hostile order is refused with the place and the reason", "[executor
   CHECK(with(trial, "/trial/colour", "red") == "/trial/colour: is no key of this document");
   CHECK(with(trial, "/colour", "red") == "/colour: is no key of this document");
   CHECK(with(trial, "/describe", {{"parts", nullptr}}) == "/trial: is no key of this document");
-  CHECK(with(trial, "/version", 1) == "/version: must be 3");
+  CHECK(with(trial, "/version", 1) == "/version: must be 4");
   CHECK(with(trial, "/prepare_within_ns", 0) == "taken");
   CHECK(with(trial, "/prepare_within_ns", -1) == "/prepare_within_ns: must be at least 0");
   CHECK(with(trial, "/schema", "answer") == "/schema: must be \"order\"");
