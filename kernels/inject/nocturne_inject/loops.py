@@ -144,11 +144,18 @@ def _around(frame):
         nodes = list(ast.walk(tree))
         _sources[code.co_filename] = (
             [each for each in nodes if isinstance(each, (ast.For, ast.While))],
-            [(_path(target), each.lineno) for each in nodes if isinstance(each, ast.Assign) for target in each.targets])
+            [(path, each.lineno) for each in nodes if isinstance(each, ast.Assign) for path in _assigned(each)])
     line = frame.f_lineno
     return sorted((each for each in _sources[code.co_filename][0]
                    if code.co_firstlineno <= each.lineno and each.body[0].lineno <= line <= _last_line(each)),
                   key=lambda each: each.lineno)
+
+
+def _assigned(node):
+    """What an assignment sets: `step`, and both of `step, best = 0, None`."""
+    for target in node.targets:
+        for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+            yield _path(each)
 
 
 def _last_line(node):
@@ -270,7 +277,7 @@ def _changes(node, path):
     for each in ast.walk(node) if path else ():
         if isinstance(each, ast.AugAssign) and _path(each.target) == path:
             found.append((each.value if isinstance(each.op, ast.Add) else None, each.lineno))
-        elif isinstance(each, ast.Assign) and path in [_path(target) for target in each.targets]:
+        elif isinstance(each, ast.Assign) and path in _assigned(each):
             added = isinstance(each.value, ast.BinOp) and isinstance(each.value.op, ast.Add)
             found.append((each.value.right if added and _path(each.value.left) == path else None, each.lineno))
     return found
@@ -453,8 +460,9 @@ class Length(object):
             around, each = self.first[0][0], turns[0]
             if turns[1:] == [2 * each] or around.count * each == self.seen:  # twice, or in all that there was
                 return {"steps_per_epoch": each, "epochs": around.count, "trains": around.text}
-        if not loops:
-            return {}
+        if not loops:  # of how many steps each is, is not known
+            known = self.epochs and steps_per_epoch is None
+            return {"epochs": self.epochs.count, "trains": self.epochs.text} if known else {}
         last = loops[0]
         for around in loops[1:]:
             if last.outlives:  # nothing begins again

@@ -60,6 +60,16 @@ class Headers(unittest.TestCase):
         else:
             self.fail()
 
+    def test_a_number_that_is_set_beside_others_is_set(self):
+        patience, epoch = 0, 0
+        while patience < 3 and epoch < 30:  # an early stop, of which nobody knows when it comes
+            self.assertEqual([(each.count, each.outlives) for each in here()], [(30, False)])
+            epoch += 1
+            if epoch:
+                break
+            patience += 1
+            best, patience = None, 0
+
     def test_the_rounds_of_a_while_are_those_that_its_number_still_takes(self):
         step = self.step = 0
         while step < 20:
@@ -531,7 +541,7 @@ class Lengths(unittest.TestCase):
             for _ in ["batches"] * 10:
                 self.step()
         self.assertEqual(self.length.stays.seen, [])  # the loader knows
-        self.assertEqual(self.says(), {})
+        self.assertEqual(self.says(), {"epochs": 3})  # a stream's length is not known
         self.assertEqual(self.says(steps_per_epoch=10), {"epochs": 3})
 
     def test_a_loader_that_begins_within_the_loop_over_steps_counts_no_epochs(self):

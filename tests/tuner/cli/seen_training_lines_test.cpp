@@ -18,6 +18,22 @@ TEST_CASE("the first screen says what a step is", "[first-screen]") {
   CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("2 optimizer steps, 64 examples"));
 }
 
+TEST_CASE("the first screen says how long it trains, and what is not known of that", "[first-screen]") {
+  tuner::CommandProbe seen{.timing = measure::Timing::Steps,
+                           .training = tuner::SeenTraining{.framework = "pytorch",
+                                                           .unit = "optimizer step",
+                                                           .batch = 64,
+                                                           .steps_per_epoch = 10,
+                                                           .epochs = 4,
+                                                           .trains = "for epoch in range(4)"}};
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("  it trains   4 epochs: for epoch in range(4)\n"));
+  seen.training->steps_per_epoch.reset();  // a stream's
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("4 epochs: for epoch in range(4); how long"));
+  seen.training->epochs.reset();
+  CHECK_THAT(cli::seen_training_text(seen, {}),
+             ContainsSubstring("times are of one (--epochs N);") && ContainsSubstring("1000 steps, or --examples N"));
+}
+
 TEST_CASE("of a process that imported a framework and trained nothing no step is described", "[first-screen]") {
   tuner::CommandProbe seen{.training = tuner::SeenTraining{.framework = "pytorch", .notes = {"it read last.ckpt"}}};
   CHECK(cli::is_without_steps(seen));

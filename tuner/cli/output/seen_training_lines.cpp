@@ -59,13 +59,17 @@ std::string step_text(const tuner::SeenTraining& training) {
 /// How long it trains. `wanted`: epochs, by --epochs.
 std::string length_text(const tuner::SeenTraining& training, std::optional<double> wanted) {
   if (wanted) return fmt::format("{}, as --epochs says", epochs_text(*wanted));
+  const std::string of_one =
+      training.steps_per_epoch
+          ? ""
+          : fmt::format("; how long one is, is not seen: {} steps, or --examples N", tuner::kStepsOfAnEpoch);
   if (training.epochs)
-    return fmt::format("{}: {}", epochs_text(static_cast<double>(*training.epochs)), training.trains);
+    return fmt::format("{}: {}{}", epochs_text(static_cast<double>(*training.epochs)), training.trains, of_one);
   if (training.steps_in_all)
     return fmt::format("{} steps{}: {}", *training.steps_in_all,
                        training.steps_per_epoch ? "" : ", called an epoch below", training.trains);
   if (training.steps_per_epoch || training.batch)
-    return "for how many epochs is not seen: times are of one (--epochs N)";
+    return "for how many epochs is not seen: times are of one (--epochs N)" + of_one;
   return fmt::format(
       "for how long is not seen: times are of {} steps, called an epoch below (--examples N: of N steps)",
       tuner::kStepsOfAnEpoch);
