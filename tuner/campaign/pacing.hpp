@@ -78,8 +78,8 @@ inline constexpr int kFewestMoreTrials = 3;
 
 /// A run of the search is never ended for its time before it has taken so many times what the default takes.
 inline constexpr int kPatience = 3;
-/// How long a run of the search that begins now may take: until the time that a verdict takes, where that is kept, or the
-/// budget's end; no less than kPatience of the default's. Empty: the budget has no end.
+/// How long a run of the search that begins now may take: until the time that a verdict takes, where that is kept, or
+/// the budget's end; no less than kPatience of the default's. Empty: the budget has no end.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> run_limit(const Budget& budget, const PaceState& state,
                                                                 std::chrono::nanoseconds of_default);
 

@@ -150,7 +150,7 @@ class Training(Events):
     def checkpoint_read(self, arguments, named):
         file = arguments[0] if arguments else named.get("f")
         if isinstance(file, (str, os.PathLike)) and not self.recorder:
-            self.session.report.read.append(os.fspath(file))
+            self.session.report.read.append(os.fsdecode(file))
 
     # --- what they tell ---------------------------------------------------------------------------------------------
 
