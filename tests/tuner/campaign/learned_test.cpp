@@ -28,6 +28,7 @@ constexpr std::string_view kCampaign = R"({
     {"name": "framework", "stage": "environment", "values": ["lean", "fat"], "default": "lean"},
     {"name": "threads", "stage": "run", "range": [1, 16], "default": 4},
     {"name": "idle", "stage": "run", "range": [1, 8], "default": 1},
+    {"name": "fixed", "stage": "run", "values": [7], "default": 7},
     {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}],
    "constraints": [{"require": "threads != 13", "because": "thirteen brings chance"}]},
   "worker": {"command": ["/bin/true"]},
@@ -115,6 +116,8 @@ TEST_CASE("a stored campaign teaches its effects, prunes what is slow, and knows
   CHECK(bf16.value == "bf16");
   CHECK(std::abs(bf16.change.mean + std::log(2.0)) < 0.15);
   CHECK(effect("idle").share < 0.01);
+  CHECK(std::ranges::count(page.effects, "fixed", &cli::ModelPage::Effect::parameter) == 0);  // it has one value
+  CHECK(page.aliased.empty());
   REQUIRE(page.pruned_levels.size() == 1);
   CHECK_THAT(page.pruned_levels[0].sentence,
              ContainsSubstring("framework=fat pruned: at best ") && ContainsSubstring("at 1 and 12 epochs"));
@@ -262,7 +265,7 @@ TEST_CASE("a configuration is explained before it is measured, and by its trial"
   const auto learned = night.learn();
   auto slow = cli::explain(*learned, "framework=fat,threads=2,idle=8");
   REQUIRE(slow);
-  CHECK(slow->configuration.values().size() == 4);
+  CHECK(slow->configuration.values().size() == 5);
   CHECK(*slow->margin > 0);
   CHECK_FALSE(slow->pruned_level.empty());
   CHECK(slow->terms.front().log_ratio > 0.5);

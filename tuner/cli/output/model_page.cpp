@@ -110,7 +110,9 @@ void add_effects(tuner::LearnedCampaign& learned, const AskedPairs& asked, Model
   auto& lattice = learned.lattice();
   const search::model::ChangeOptions options{.confidence = kConfidence, .process_sd = learned.process_sd};
   double total = 0;
+  const auto varies = [&](std::size_t i) { return lattice.axis(i).levels > 1 || lattice.axis(i).conditional; };
   for (std::size_t i = 0; i < lattice.width(); ++i) {
+    if (!varies(i)) continue;
     const auto reference = lattice.axis(i).default_level;
     ModelPage::Effect shown{.parameter = lattice.parameter(i).name, .reference = level_text(lattice, i, reference)};
     std::vector<double> means{0};
@@ -128,6 +130,7 @@ void add_effects(tuner::LearnedCampaign& learned, const AskedPairs& asked, Model
   std::ranges::stable_sort(page.effects, std::greater{}, &ModelPage::Effect::share);
   add_interactions(learned, pairs, total, options, asked, page);
   for (const auto& alias : learned.times().aliased()) {
+    if (!varies(alias.parameters.front())) continue;  // it never can
     std::vector<std::string> parameters;
     for (const std::size_t each : alias.parameters) parameters.push_back(lattice.parameter(each).name);
     const std::string names = space::word_list(parameters);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -81,19 +83,23 @@ void print_changes(const Context& context, const tuner::Answer& answer) {
   out << '\n';
 }
 
-void print_effect(const ParameterEffect& effect, Table& table) {
+void print_effect(const ParameterEffect& effect, bool any_failed, Table& table) {
   bool first = true;
   for (const ValueEffect& each : effect.values) {
     const bool is_default = each.value == effect.default_value;
-    table.add({first ? Cell(effect.parameter, Style::Strong) : Cell(""),
-               Cell(value_text(each.value) + (is_default ? " *" : "")), Cell(fmt::format("{}", each.measured)),
-               Cell(each.measured > 0 ? seconds_text(each.mean) : "–"),
-               Cell(each.measured > 0 ? fmt::format("{} to {}", seconds_text(each.fastest), seconds_text(each.slowest))
-                                      : "–"),
-               each.ratio ? Cell(fmt::format("× {:.3f}", *each.ratio), *each.ratio < 1 ? Style::Good : Style::Plain)
-                          : Cell(is_default ? "× 1" : "–"),
-               Cell(each.matched > 0 ? fmt::format("{}", each.matched) : "–"),
-               each.failed > 0 ? Cell(fmt::format("{}", each.failed), Style::Bad) : Cell("0")});
+    const auto seconds = [&each](double value) { return Cell(each.measured > 0 ? seconds_text(value) : "–"); };
+    std::vector<Cell> row = {
+        first ? Cell(effect.parameter, Style::Strong) : Cell(""),
+        Cell(value_text(each.value) + (is_default ? " *" : "")),
+        Cell(fmt::format("{}", each.measured)),
+        seconds(each.mean),
+        seconds(each.fastest),
+        seconds(each.slowest),
+        each.ratio ? Cell(fmt::format("×{:.3f}", *each.ratio), *each.ratio < 1 ? Style::Good : Style::Plain)
+                   : Cell(is_default ? "×1" : "–"),
+        Cell(each.matched > 0 ? fmt::format("{}", each.matched) : "–")};
+    if (any_failed) row.push_back(each.failed > 0 ? Cell(fmt::format("{}", each.failed), Style::Bad) : Cell("0"));
+    table.add(std::move(row));
     first = false;
   }
 }
@@ -102,15 +108,20 @@ void print_effects(const Context& context, const tuner::Answer& answer, const st
   *context.out << fmt::format("{}, generation {}: {}\n", answer.campaign.name, answer.campaign.generation,
                               page_scope(answer));
   print_changes(context, answer);
-  Table table({{"parameter"},
-               {"value"},
-               {"trials", Align::Right},
-               {"mean", Align::Right},
-               {"fastest to slowest"},
-               {"alone", Align::Right},
-               {"pairs", Align::Right},
-               {"failed", Align::Right}});
-  for (const ParameterEffect& effect : effects) print_effect(effect, table);
+  const bool any_failed = std::ranges::any_of(effects, [](const ParameterEffect& effect) {
+    return std::ranges::any_of(effect.values, [](const ValueEffect& each) { return each.failed > 0; });
+  });
+  std::vector<Column> columns = {{"parameter"},
+                                 {"value", Align::Left, Fit::Wraps},
+                                 {"trials", Align::Right},
+                                 {"mean", Align::Right},
+                                 {"fastest", Align::Right},
+                                 {"slowest", Align::Right},
+                                 {"alone", Align::Right},
+                                 {"pairs", Align::Right}};
+  if (any_failed) columns.push_back({"failed", Align::Right});
+  Table table(std::move(columns));
+  for (const ParameterEffect& effect : effects) print_effect(effect, any_failed, table);
   if (table.empty()) return;
   *context.out << "Time by value of each parameter\n";
   table.print(context);
