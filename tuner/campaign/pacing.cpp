@@ -30,11 +30,15 @@ std::int64_t epochs_ended(const space::Parts& parts, std::int64_t steps) {
   return static_cast<std::int64_t>(static_cast<double>(steps + 1) / parts.steps_per_epoch);
 }
 
+/// Whether time is kept for a verdict: where not even the shortest fits, all of it is the search's.
+bool keeps_verdict(nanoseconds whole, const PaceState& state) {
+  return !state.no_verdict && has_room(whole, state.verdict);
+}
+
 /// What is kept for the finals out of a stretch of time, of which so much is left.
 nanoseconds reserve(nanoseconds whole, nanoseconds left, const PaceState& state) {
   whole = std::max(whole, nanoseconds{0});  // the machine slept past the hour
-  // Where not even the shortest verdict fits, all of the time is the search's.
-  if (state.no_verdict || !has_room(whole, state.verdict)) return nanoseconds{0};
+  if (!keeps_verdict(whole, state)) return nanoseconds{0};
   if (state.verified) {
     const bool fits = state.finals <= share(whole, kLargestReservedShare);
     return fits ? state.finals : share(std::max(left, nanoseconds{0}), kLargestReservedShare);
@@ -118,7 +122,7 @@ std::optional<nanoseconds> search_time_left(const Budget& budget, const PaceStat
 std::optional<nanoseconds> run_limit(const Budget& budget, const PaceState& state, nanoseconds of_default) {
   const auto whole = whole_time(budget, state), left = time_left(budget, state);
   if (!left) return std::nullopt;
-  const bool is_kept = !state.no_verdict && !state.verified && has_room(*whole, state.verdict);
+  const bool is_kept = !state.verified && keeps_verdict(*whole, state);
   return std::max(*left - (is_kept ? state.verdict : nanoseconds{0}), kPatience * of_default);
 }
 

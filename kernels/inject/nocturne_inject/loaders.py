@@ -275,7 +275,7 @@ def _described(torch, loader, closely):
         known.random_order = known.kind == "map" and draws_at_random(
             torch, {"batch_sampler": batches} if batches is not None else {"sampler": loader.sampler})
         if not loader.num_workers:
-            known.unshareable = _unshareable(torch, loader) if known.kind == "map" or known.shared_out else None
+            known.unshareable = _unshareable(torch, loader) if known.can_have_processes else None
             known.draws = _holds_generator(dataset)
     return known
 

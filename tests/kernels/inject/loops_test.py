@@ -40,7 +40,19 @@ def load(path, name="script", **names):
     return module
 
 
-class Headers(unittest.TestCase):
+class Loops(unittest.TestCase):
+    def module(self, name, text, folder=".", **names):
+        """What load() makes of a file with this text."""
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        path = os.path.join(place.name, folder, name.rpartition(".")[2] + ".py")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(text))
+        return load(path, name, **names)
+
+
+class Headers(Loops):
     def test_the_numbers_of_a_loop_are_counted_as_its_header_says(self):
         first, last = 2, 12
         for _ in range(3):
@@ -238,16 +250,6 @@ class Headers(unittest.TestCase):
             self.assertEqual(here(), [])
             break
 
-    def module(self, name, text, folder="."):
-        """What load() makes of a file with this text."""
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        path = os.path.join(place.name, folder, name.rpartition(".")[2] + ".py")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w") as file:
-            file.write(textwrap.dedent(text))
-        return load(path, name)
-
     def test_of_a_library_only_loops_over_epochs_count_and_none_of_a_framework(self):
         text = """
             def train(n):
@@ -314,7 +316,7 @@ class Headers(unittest.TestCase):
         self.assertEqual(names["found"], [])
 
 
-class Lengths(unittest.TestCase):
+class Lengths(Loops):
     def setUp(self):
         self.length, self.steps = Length(), 0
 
@@ -568,19 +570,15 @@ class Lengths(unittest.TestCase):
         self.assertLess(len(looks), 20)
 
     def test_the_scripts_loop_around_that_of_the_epochs_is_named(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "folds.py")
-            with open(path, "w") as file:
-                file.write(textwrap.dedent("""
-                    def train():
-                        for epoch in range(4):
-                            for batch in [1]:
-                                return say()
-                    for fold, part in enumerate(["a"]):
-                        within = train()
-                    alone = train()
-                    """))
-            found = load(path, say=lambda: loops.of_training(sys._getframe(1)))
+        found = self.module("folds", """
+            def train():
+                for epoch in range(4):
+                    for batch in [1]:
+                        return say()
+            for fold, part in enumerate(["a"]):
+                within = train()
+            alone = train()
+            """, say=lambda: loops.of_training(sys._getframe(1)))
         own = "for epoch in range(4) (folds.py, line 3)"
         self.assertEqual((found.alone.text, found.alone.count), (own, 4))
         self.assertEqual((found.within.text, found.within.count),

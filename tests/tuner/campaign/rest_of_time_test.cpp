@@ -51,11 +51,11 @@ struct Afternoon : SessionFixture<ManualClock> {
     executor.process_sd = [this](const space::Configuration& configuration) {
       const std::size_t count = executor.run_configurations.size() - 1;
       const bool is_now = faster.contains(count) && executor.run_configurations.back() == configuration;
-      return (is_now ? faster[count] / usual : 1.0) * (count == 0 ? disturbed : 1.0);
+      return (is_now ? faster[count] / usual() : 1.0) * (count == 0 ? disturbed : 1.0);
     };
     executor.step_seconds = [this](const space::Configuration& configuration) {
       const auto known = seconds.find(configuration.identity());
-      return known == seconds.end() ? usual : known->second;
+      return known == seconds.end() ? usual() : known->second;
     };
     executor.while_in_turns = [this] { clock.pass(pair); };
   }
@@ -67,8 +67,11 @@ struct Afternoon : SessionFixture<ManualClock> {
     return result;
   }
 
+  /// Seconds of a trial that is neither faster nor slow.
+  [[nodiscard]] double usual() const { return std::chrono::duration<double>(run).count(); }
+
   std::chrono::nanoseconds run = 72s, pair = 144s, took{};
-  double usual = 72, disturbed = 1;      ///< the first trial takes so many times what it should
+  double disturbed = 1;                  ///< the first trial takes so many times what it should
   std::map<std::size_t, double> faster;  ///< seconds of a trial, by its number; as usual else
   std::map<std::string, double> seconds;
   std::map<std::size_t, std::chrono::nanoseconds> slow;  ///< what a run lasts, by its trial's number
@@ -113,7 +116,6 @@ TEST_CASE("a campaign whose default was disturbed goes on with what the pairs sa
   const CampaignFolder folder;
   Afternoon afternoon(folder);
   afternoon.run = afternoon.pair = 10s;
-  afternoon.usual = 10;
   // The default takes 5 s and looks like 50; everything else takes 10, but for one that is found after the finals.
   afternoon.disturbed = 10;
   afternoon.faster = {{0, 5.0}, {50, 2.5}};
@@ -131,7 +133,6 @@ TEST_CASE("pairs that take longer than forecast end before the budget does", "[r
   const CampaignFolder folder;
   Afternoon afternoon(folder);
   afternoon.run = 10s;
-  afternoon.usual = 10;
   afternoon.pair = 100s;
   afternoon.faster = {{2, 8.0}};
   CHECK(afternoon.sit(whole_command("15min")).ending == tuner::Ending::Complete);
@@ -145,7 +146,6 @@ TEST_CASE("a trial that would use up the time of the verdict is ended, and the v
   const CampaignFolder folder;
   Afternoon afternoon(folder);
   afternoon.run = 10s;
-  afternoon.usual = 10;
   afternoon.pair = 20s;
   afternoon.executor.deadline = 600s;
   afternoon.faster = {{2, 5.0}};

@@ -58,6 +58,10 @@ class Loader(object):
         self.training = training      # whether backward passes follow its batches; None: no batch was taken yet
         self.dataset = dataset        # its class's name
 
+    @property
+    def can_have_processes(self):
+        return self.kind == "map" or self.shared_out
+
 
 # One optimizer. kind: its class's name; settings: its defaults, such as {"lr": 0.1, "fused": None}; parameters: numbers.
 Optimizer = collections.namedtuple("Optimizer", "kind settings parameters")

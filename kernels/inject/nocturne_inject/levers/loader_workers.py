@@ -21,7 +21,7 @@ def changes(seen):
 
 
 def _able(seen):
-    return [loader for loader in seen.loaders if loader.kind == "map" or loader.shared_out]
+    return [loader for loader in seen.loaders if loader.can_have_processes]
 
 
 def values(seen):
