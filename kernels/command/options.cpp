@@ -50,8 +50,8 @@ void set_option(const std::string& name, const std::string& word, Options& optio
 
 void check_view(const Options& options) {
   const ViewPlan& view = options.view;
-  if (view.kind == ViewKind::None && (view.watch_outside || !view.shares.empty()))
-    throw std::runtime_error("--share and --watch-outside belong to a --view");
+  if (view.kind == ViewKind::None && (view.covers_outside || !view.shares.empty()))
+    throw std::runtime_error("--share and --cover-outside belong to a --view");
 }
 
 }  // namespace
@@ -86,15 +86,16 @@ const char* const kHelp =
     "  --view auto        overlay, else copy, else an error\n"
     "  --view-limit N     bytes of the largest folder that is copied; 1073741824\n"
     "  --share DIR        writes for real in there; as often as needed\n"
-    "  --watch-outside    what it writes beside its folder is kept apart as well, and named\n";
+    "  --cover-outside    what it writes beside its folder is kept apart as well, and named; but what programs\n"
+    "                     download once, below ~/.cache, ~/.keras and the like, is real\n";
 
 Options read_options(const std::vector<std::string>& arguments) {
   Options options;
   const auto dashes = std::ranges::find(arguments, "--");
   for (auto word = arguments.begin(); word != dashes; ++word) {
     const std::string& name = *word;
-    if (name == "--watch-outside") {
-      options.view.watch_outside = true;
+    if (name == "--cover-outside") {
+      options.view.covers_outside = true;
       continue;
     }
     if (std::ranges::find(kWithValue, name) == kWithValue.end())

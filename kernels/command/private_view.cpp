@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -28,8 +29,8 @@ namespace fs = std::filesystem;
 
 /// So many written files are named, the others counted.
 constexpr std::size_t kNamedFiles = 1000;
-/// Largest file beside the folder that a watched run copies, where no overlay can cover it: others it writes for real.
-constexpr std::uintmax_t kWatchedFileBytes = 16 << 20;
+/// Largest file beside the folder that is copied, where no overlay can cover it: others are written for real.
+constexpr std::uintmax_t kOutsideFileBytes = 16 << 20;
 /// Longest TMPDIR: Python's multiprocessing, and with it each loader of data, makes sockets 32 characters below it, and
 /// the path of a socket has 107 at most.
 constexpr std::size_t kLongestTemporary = 75;
@@ -57,29 +58,79 @@ void check_places(const ViewPlan& plan) {
   }
 }
 
+// --- caches ---------------------------------------------------------------------------------------------------------
+
+/// Where programs keep what they have downloaded once: by a variable, else below the home. Empty: by the variable
+/// alone.
+struct CachePlace {
+  const char* variable;
+  const char* below_home;
+};
+
+constexpr std::array kCachePlaces = std::to_array<CachePlace>({{"FASTAI_HOME", ".fastai"},
+                                                               {"GENSIM_DATA_DIR", "gensim-data"},
+                                                               {"HF_DATASETS_CACHE", ""},
+                                                               {"HF_HOME", ""},
+                                                               {"HF_HUB_CACHE", ""},
+                                                               {"KERAS_HOME", ".keras"},
+                                                               {"MXNET_HOME", ".mxnet"},
+                                                               {"NLTK_DATA", "nltk_data"},
+                                                               {"SCIKIT_LEARN_DATA", "scikit_learn_data"},
+                                                               {"TFDS_DATA_DIR", "tensorflow_datasets"},
+                                                               {"TORCH_HOME", ""},
+                                                               {"XDG_CACHE_HOME", ".cache"}});
+
+/// Absolute and without links; there need not be such folders.
+std::vector<fs::path> cache_folders() {
+  const char* home = std::getenv("HOME");
+  std::vector<fs::path> folders;
+  for (const auto& [variable, below_home] : kCachePlaces) {
+    const char* named = std::getenv(variable);
+    fs::path folder = named != nullptr ? fs::path(named) : fs::path();
+    if (folder.empty() && *below_home != '\0' && home != nullptr) folder = fs::path(home) / below_home;
+    std::error_code unreadable;
+    if (folder.is_absolute()) folder = fs::weakly_canonical(folder, unreadable);
+    if (folder.is_absolute() && !unreadable) folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
+/// Those that stay real where everything beside the folder is covered: without them each run would download anew.
+std::vector<fs::path> real_caches(const ViewPlan& plan) {
+  std::vector<fs::path> folders = cache_folders();
+  std::erase_if(folders, [&](const fs::path& cache) {
+    std::error_code error;
+    return !fs::is_directory(cache, error) || is_within(cache, plan.folder) || is_within(plan.folder, cache) ||
+           is_within(plan.run, cache);
+  });
+  return folders;
+}
+
 // --- overlay --------------------------------------------------------------------------------------------------------
 
 bool needs_showing(const fs::path& path, const ViewPlan& plan) {
-  return plan.watch_outside || is_within(path, plan.folder);
+  return plan.covers_outside || is_within(path, plan.folder);
 }
 
 /// Covers the folder below `root`, which is "/" or where the new root is being made, and shows through it what is real.
 void cover_folder(const ViewPlan& plan, const fs::path& root, OverlayTree& tree) {
   const auto below_root = [&](const fs::path& path) { return root / path.relative_path(); };
-  std::vector<HeldFolder> shares;
-  for (const fs::path& share : plan.shares) shares.emplace_back(share);
+  std::vector<fs::path> real = plan.covers_outside ? real_caches(plan) : std::vector<fs::path>();
+  std::ranges::copy_if(plan.shares, std::back_inserter(real),
+                       [&](const fs::path& share) { return needs_showing(share, plan); });
+  std::vector<HeldFolder> held;
+  for (const fs::path& folder : real) held.emplace_back(folder);
   const HeldFolder run(plan.run);
   tree.cover(plan.folder, below_root(plan.folder), {.whole = true, .copied_bytes = plan.limit_bytes});
-  for (std::size_t place = 0; place < shares.size(); ++place)
-    if (needs_showing(plan.shares[place], plan)) show(shares[place].name(), below_root(plan.shares[place]));
+  for (std::size_t place = 0; place < real.size(); ++place) show(held[place].name(), below_root(real[place]));
   if (needs_showing(plan.run, plan)) run.show_alone(below_root(plan.run));
 }
 
-/// A root in which everything that this user may write is covered.
-void enter_watched_root(const ViewPlan& plan, const fs::path& layers, OverlayTree& tree) {
+/// A root in which everything that this user may write is covered, but for caches and shares.
+void enter_covered_root(const ViewPlan& plan, const fs::path& layers, OverlayTree& tree) {
   const fs::path root = layers / "root";
   fs::create_directory(root);
-  tree.cover("/", root, {.whole = false, .copied_bytes = kWatchedFileBytes});
+  tree.cover("/", root, {.whole = false, .copied_bytes = kOutsideFileBytes});
   cover_folder(plan, root, tree);
   change_root(root);
 }
@@ -87,30 +138,30 @@ void enter_watched_root(const ViewPlan& plan, const fs::path& layers, OverlayTre
 OverlayState enter_layers(const ViewPlan& plan, const fs::path& layers) {
   fs::create_directories(layers);
   enter_namespace();
-  std::string unwatched;
-  if (plan.watch_outside) {
+  std::string uncovered;
+  if (plan.covers_outside) {
     try {
-      const fs::path watched = layers / "watched";
-      fs::create_directory(watched);
-      OverlayTree tree(watched);
-      enter_watched_root(plan, watched, tree);
+      const fs::path covered = layers / "covered";
+      fs::create_directory(covered);
+      OverlayTree tree(covered);
+      enter_covered_root(plan, covered, tree);
       return tree.state();
     } catch (const std::exception& error) {
-      unwatched = std::string("nothing beside its folder is watched: ") + error.what();
+      uncovered = std::string("what it writes beside its folder is real, and not told: ") + error.what();
     }
   }
   ViewPlan plain = plan;
-  plain.watch_outside = false;
+  plain.covers_outside = false;
   OverlayTree tree(layers);
   cover_folder(plain, "/", tree);
   OverlayState state = tree.state();
-  if (!unwatched.empty()) state.notes.push_back(unwatched);
+  if (!uncovered.empty()) state.notes.push_back(uncovered);
   return state;
 }
 
 /// Tries it in a process that ends then. Empty: it works.
 std::string refusal_of_overlay(ViewPlan plan) {
-  plan.watch_outside = false;
+  plan.covers_outside = false;
   const fs::path layers = view_folder(plan) / "attempt";
   std::array<int, 2> ends{-1, -1};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::strerror(errno);
@@ -173,7 +224,8 @@ void make_copy(ViewPlan& plan) {
                        "': absolute paths into that folder, in its arguments or its files, are not turned to the copy, "
                        "and what it writes there is real");
   for (const fs::path& file : refused) plan.notes.push_back("not in the copy: " + file.string() + " is no file");
-  if (plan.watch_outside) plan.notes.emplace_back("nothing beside its folder is watched: that takes an overlay");
+  if (plan.covers_outside)
+    plan.notes.emplace_back("what it writes beside its folder is real, and not told: that takes an overlay");
 }
 
 // --- what was written -----------------------------------------------------------------------------------------------
@@ -182,16 +234,16 @@ void make_copy(ViewPlan& plan) {
 std::string_view kind_of(const fs::path& path, const fs::path& folder) {
   for (const char* scratch : {"/tmp", "/var/tmp"})
     if (is_within(path, scratch) && !is_within(folder, scratch)) return "temporary";
-  const char* home = std::getenv("HOME");
-  const char* caches = std::getenv("XDG_CACHE_HOME");
-  if (caches != nullptr && *caches == '/' && is_within(path, caches)) return "cache";
-  if (home != nullptr && *home == '/' && is_within(path, fs::path(home) / ".cache")) return "cache";
-  return path.parent_path().filename() == "__pycache__" ? "cache" : "file";
+  const bool cached = path.parent_path().filename() == "__pycache__" ||
+                      std::ranges::any_of(cache_folders(), [&](const fs::path& each) { return is_within(path, each); });
+  return cached ? "cache" : "file";
 }
 
 nlohmann::json entry_of(const WrittenFile& file, const std::string& path) {
   if (file.deleted) return {{"path", path}, {"deleted", true}};
-  return {{"path", path}, {"bytes", file.bytes}};
+  nlohmann::json entry = {{"path", path}, {"bytes", file.bytes}};
+  if (file.made_unix_ns != 0) entry["made_unix_ns"] = file.made_unix_ns;
+  return entry;
 }
 
 nlohmann::json record_of(const ViewPlan& plan, const WrittenFiles& files, const std::vector<std::string>& notes) {
@@ -310,6 +362,7 @@ std::map<std::string, std::string> view_environment(const ViewPlan& plan) {
       {"TORCHINDUCTOR_CACHE_DIR", own("cache", "inductor")},
       {"TORCH_EXTENSIONS_DIR", own("cache", "extensions")},
       {"TRITON_CACHE_DIR", own("cache", "triton")},
+      {"MPLBACKEND", "Agg"},  // plots open no window, and wait for nobody
       // Experiment trackers.
       {"CLEARML_OFFLINE_MODE", "1"},
       {"COMET_OFFLINE_DIRECTORY", own("trackers", "comet")},

@@ -25,7 +25,7 @@ struct ViewPlan {
   std::vector<std::filesystem::path> shares;             ///< folders in which it writes for real; likewise
   std::uintmax_t limit_bytes = std::uintmax_t{1} << 30;  ///< largest folder that is copied
   std::filesystem::path temporary;                       ///< TMPDIR of the command; set by prepare_view()
-  bool watch_outside = false;      ///< what it writes beside its folder is kept apart as well, and told
+  bool covers_outside = false;     ///< what it writes beside its folder and its caches is kept apart as well, and told
   std::vector<std::string> notes;  ///< sentences for the user
 };
 

@@ -1,5 +1,6 @@
 #include "kernels/command/written_files.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -37,6 +38,19 @@ std::uintmax_t bytes_of(const fs::path& file) {
   return none ? 0 : bytes;
 }
 
+std::int64_t made_at(const fs::path& file) {
+  struct statx state{};
+  if (::statx(AT_FDCWD, file.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME | STATX_MTIME | STATX_TYPE, &state) != 0)
+    return 0;
+  const auto in_ns = [](const statx_timestamp& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
+  if (!S_ISREG(state.stx_mode) || (state.stx_mask & STATX_BTIME) == 0) return 0;
+  return std::max(in_ns(state.stx_btime), in_ns(state.stx_mtime));
+}
+
+WrittenFile written_file(const fs::path& place, const fs::path& target) {
+  return {.path = target, .bytes = bytes_of(place), .made_unix_ns = is_there(target) ? 0 : made_at(place)};
+}
+
 /// All files below `folder`, of an upper layer where there are whiteouts; `target` is where they would lie.
 void add_below(const fs::path& folder, const fs::path& target, WrittenFiles& files) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -47,7 +61,7 @@ void add_below(const fs::path& folder, const fs::path& target, WrittenFiles& fil
       if (is_opaque(entry.path()) && is_there(there)) files.push_back({.path = there, .deleted = true});
       add_below(entry.path(), there, files);
     } else {
-      files.push_back({.path = there, .bytes = bytes_of(entry.path())});
+      files.push_back(written_file(entry.path(), there));
     }
   }
 }
@@ -56,7 +70,7 @@ void add_entry(const fs::path& place, const fs::path& target, WrittenFiles& file
   if (fs::is_directory(fs::symlink_status(place)))
     add_below(place, target, files);
   else
-    files.push_back({.path = target, .bytes = bytes_of(place)});
+    files.push_back(written_file(place, target));
 }
 
 void add_built(const BuiltFolder& built, WrittenFiles& files) {

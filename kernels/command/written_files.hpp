@@ -15,6 +15,9 @@ struct WrittenFile {
   std::filesystem::path path;  ///< where it would lie without the view; absolute
   std::uintmax_t bytes = 0;
   bool deleted = false;  ///< a file or folder that is there without the view
+  /// When it was made or last changed, whichever is later: an unpacked file may say that it is old. Only of a regular
+  /// file that is not there without the view; else 0.
+  std::int64_t made_unix_ns = 0;
 };
 
 using WrittenFiles = std::vector<WrittenFile>;

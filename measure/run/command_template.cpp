@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <functional>
 #include <optional>
@@ -130,6 +131,9 @@ std::expected<FilledWord, std::string> fill_word(std::string_view word, const Co
 constexpr std::pair<Timing, std::string_view> kTimings[] = {
     {Timing::Process, "process"}, {Timing::Steps, "steps"}, {Timing::Detect, "detect"}};
 
+constexpr auto kFiles = std::to_array<std::pair<Files, std::string_view>>(
+    {{Files::InPlace, "in place"}, {Files::PrivateFolder, "private folder"}, {Files::Private, "private"}});
+
 std::expected<std::map<std::string, std::string>, std::string> texts_of(const nlohmann::json& object) {
   std::map<std::string, std::string> texts;
   if (!object.is_object()) return std::unexpected("an object of texts");
@@ -159,6 +163,10 @@ std::expected<Lever, std::string> lever_from_json(const nlohmann::json& document
 }
 
 }  // namespace
+
+std::string_view to_text(Files files) {
+  return std::ranges::find(kFiles, files, &std::pair<Files, std::string_view>::first)->second;
+}
 
 bool CommandTemplate::whole() const {
   return timing == Timing::Process ||
@@ -297,7 +305,7 @@ nlohmann::json to_json(const CommandTemplate& command) {
     if (command.timing == timing) document["time"] = name;
   if (!command.accuracy.empty()) document["accuracy"] = command.accuracy;
   for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
-  if (command.files == Files::Private) document["files"] = "private";
+  if (command.files != Files::InPlace) document["files"] = to_text(command.files);
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
   for (const auto& path : command.sources) document["sources"].push_back(path.string());
   return document;
@@ -315,8 +323,9 @@ std::expected<void, std::string> read_module(const nlohmann::json& document, Com
   if (!accuracy.is_string()) return std::unexpected("accuracy: expected a pattern");
   command.accuracy = accuracy.get<std::string>();
   const nlohmann::json files = document.value("files", nlohmann::json("in place"));
-  if (files != "in place" && files != "private") return std::unexpected("files: expected \"in place\" or \"private\"");
-  command.files = files == "private" ? Files::Private : Files::InPlace;
+  const auto known = std::ranges::find(kFiles, files, &std::pair<Files, std::string_view>::second);
+  if (known == kFiles.end()) return std::unexpected(R"(files: expected "in place", "private" or "private folder")");
+  command.files = known->first;
   for (const auto& [key, paths] : {std::pair("shared", &command.shared), std::pair("sources", &command.sources)}) {
     const nlohmann::json listed = document.value(key, nlohmann::json::array());
     const bool all =

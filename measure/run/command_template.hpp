@@ -56,9 +56,13 @@ struct Lever {
 
 /// What the command may change where it runs.
 enum class Files {
-  InPlace,  ///< as if the user had started it
-  Private,  ///< a view of its own of its folder, which goes with the run
+  InPlace,        ///< as if the user had started it
+  PrivateFolder,  ///< a view of its own of its folder, which goes with the run
+  Private,        ///< likewise, and of everything else that it may write, but the caches in its home
 };
+
+/// As campaign files have it: in place, private folder, private.
+[[nodiscard]] std::string_view to_text(Files files);
 
 struct CommandTemplate {
   std::vector<std::vector<std::string>> groups;    ///< groups of words; the very first word is the program

@@ -298,6 +298,24 @@ class TuneCommand(unittest.TestCase):
             self.assertIn("--name keeps both", done.stderr)
             self.assertRegex(unwrapped(done.stderr), "for which 2.00 s may be too short: --wall 1min has room")
 
+    def test_what_it_writes_beside_its_folder_is_private_unless_that_is_allowed(self):
+        with Workspace() as workspace:
+            beside, project = workspace.folder / "beside", workspace.folder / "project"
+            for folder in (beside, project):
+                folder.mkdir()
+            (project / "train.py").write_text(
+                f"open({str(beside / 'runs')!r}, 'a').write('.')\nopen('model', 'w').close()\n")
+            tune = ("tune", *self.QUICK)
+            seen = workspace.run(*tune, "--", "python3", "train.py", check=None, cwd=project)
+            self.assertIn("likewise private, and yours stay as they are", unwrapped(seen.stderr))
+            self.assertEqual(list(beside.iterdir()), [])
+            trials = workspace.json("list", "trials")["trials"]
+            self.assertEqual([trial["outcome"] for trial in trials], ["ok"] * 3)
+            seen = workspace.run(*tune, "--name", "real", "--writes-outside", "--", "python3", "train.py", check=None, cwd=project)
+            self.assertIn("each run writes them for real", unwrapped(seen.stderr))
+            self.assertGreaterEqual(len((beside / "runs").read_text()), 3)
+            self.assertEqual([path.name for path in project.iterdir()], ["train.py"])
+
     def test_the_time_until_it_is_as_accurate_as_wanted_is_tuned(self):
         with Workspace() as workspace:
             written(workspace, LEARNS)

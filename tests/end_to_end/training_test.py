@@ -101,6 +101,21 @@ class Training(unittest.TestCase):
         self.assertRegex(said, r"it trains +80 steps, called an epoch below: for step in range\(80\)")
         self.assertLessEqual(document["run"]["steps"], 78)
 
+    def test_threads_that_the_script_sets_are_not_tried(self):
+        script = self.folder / "threads.py"
+        script.write_text("import torch\ntorch.set_num_threads(2)\nmodel = torch.nn.Linear(64, 64)\n"
+                          "for step in range(300):\n    model(torch.randn(8, 64)).square().mean().backward()\n")
+        self.addCleanup(script.unlink)
+        words = ("--", self.python, "threads.py")
+        found = []
+        for _ in range(2):  # as the first run says, and as the database knows it
+            written = self.place.run("tune", "--write-campaign", "-", *words, check=0, cwd=self.folder)
+            found.append([each["range"] for each in json.loads(written.stdout)["space"]["parameters"] if each["name"] == "threads"])
+            self.place.run("tune", "--trials", "1", *words, cwd=self.folder)
+        self.assertNotIn("runs once", written.stderr)
+        self.assertEqual(len(set(found[0][0])), 1)
+        self.assertEqual(found[1], found[0])
+
     def test_the_time_is_that_of_the_epochs_that_its_loop_trains(self):
         self.assertRegex(self.tuned.stderr, r"it trains +2 epochs: for epoch in range\(1, options\.epochs \+ 1\)")
         self.assertIn("times of 2 epochs", self.tuned.stdout)

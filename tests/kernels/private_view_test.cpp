@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -189,7 +190,8 @@ TEST_CASE("a script that resumes from its checkpoint begins anew in each run, an
     REQUIRE(project.run("if test -e model.pt; then echo resumed; else echo begun; fi > $TMPDIR/how\n"
                         "cat data/set.txt > model.pt; echo more >> data/set.txt; chmod 600 data/set.txt") == 0);
     CHECK(project.said("how") == "begun\n");
-    const json view = project.view();
+    json view = project.view();
+    CHECK(view["written"][1].erase("made_unix_ns") == 1);
     CHECK(view["version"] == 1);
     CHECK(view["kind"] == (kind == ViewKind::Copy ? "copy" : "overlay"));
     CHECK(view["folder"] == project.folder.string());
@@ -228,17 +230,18 @@ TEST_CASE("a folder may have any name", "[view]") {
   if (kind == ViewKind::Overlay) need_overlay();
   Project project("a,b:c d\\e\\\\=\"ü'\n");
   project.options.view.kind = kind;
-  project.options.view.watch_outside = GENERATE(false, true);
+  project.options.view.covers_outside = GENERATE(false, true);
   write_text(project.folder / "in", "in");
   REQUIRE(project.run("cat in > 'o,:\\ut'") == 0);
-  CHECK(project.view()["written"] == json::parse(R"([{"path":"o,:\\ut","bytes":2}])"));
+  CHECK(paths_in(project.view()["written"]) == Paths{"o,:\\ut"});
+  CHECK(project.view()["written"][0]["bytes"] == 2);
   CHECK(!fs::exists(project.folder / "o,:\\ut"));
 }
 
 TEST_CASE("what is written beside the folder is named, and does not happen", "[view]") {
   need_overlay();
   Project project;
-  project.options.view.watch_outside = true;
+  project.options.view.covers_outside = true;
   write_text(project.base() / "beside" / "old", "old");
   write_text(project.base() / "changed", "x");
   const auto before = everything_in(project.base() / "beside");
@@ -257,10 +260,59 @@ TEST_CASE("what is written beside the folder is named, and does not happen", "[v
   CHECK(everything_in(project.base() / "beside") == before);
   CHECK(text_of(project.base() / "changed") == "x");
 
-  project.options.view.watch_outside = false;  // then it does happen
+  project.options.view.covers_outside = false;  // then it does happen
   REQUIRE(project.run(script) == 0);
   CHECK(fs::exists(project.base() / "beside" / "new"));
   CHECK(!fs::exists(project.folder / "in"));
+}
+
+TEST_CASE("what programs download once is real where everything beside the folder is kept apart", "[view]") {
+  need_overlay();
+  Project project;
+  project.options.view.covers_outside = true;
+  fs::create_directories(project.base() / "scratch" / "cache");
+  fs::create_directories(project.base() / "home" / ".keras");
+  fs::create_symlink(project.base() / "scratch" / "cache", project.base() / "home" / ".cache");  // as on clusters
+  project.before = [&] { ::setenv("HOME", (project.base() / "home").c_str(), 1); };
+  REQUIRE(project.run(
+              "set -e; for each in .cache .keras nltk_data other; do mkdir -p ~/$each; echo x > ~/$each/x; done") == 0);
+  CHECK(text_of(project.base() / "scratch" / "cache" / "x") == "x\n");
+  CHECK(text_of(project.base() / "home" / ".keras" / "x") == "x\n");
+  CHECK(!fs::exists(project.base() / "home" / "other"));
+  CHECK(!fs::exists(project.base() / "home" / "nltk_data"));  // it was not there before: no folder is made for it
+  const json outside = project.view()["outside"];
+  CHECK(paths_in(outside) == Paths{(project.base() / "home" / "nltk_data" / "x").string(),
+                                   (project.base() / "home" / "other" / "x").string()});
+  CHECK(outside[1]["kind"] == "file");
+}
+
+TEST_CASE("a cache that holds the command's folder is as private as anything else", "[view]") {
+  need_overlay();
+  Project project("cache/project");
+  project.options.view.covers_outside = true;
+  project.before = [&] { ::setenv("XDG_CACHE_HOME", (project.base() / "cache").c_str(), 1); };
+  REQUIRE(project.run("echo x > x; echo y > ../y") == 0);
+  CHECK(paths_in(project.view()["written"]) == Paths{"x"});
+  CHECK(!fs::exists(project.folder / "x"));
+  CHECK(!fs::exists(project.base() / "cache" / "y"));
+}
+
+TEST_CASE("it is told when a new file was made, and not of one that was there", "[view]") {
+  const auto kind = GENERATE(ViewKind::Overlay, ViewKind::Copy);
+  if (kind == ViewKind::Overlay) need_overlay();
+  Project project;
+  project.options.view.kind = kind;
+  write_text(project.folder / "old", "old");
+  const auto now = [] {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch());
+  };
+  const auto before = now() - std::chrono::milliseconds(20);  // files' times go by the kernel's ticks
+  REQUIRE(project.run("set -e; echo x >> old; echo x > unpacked; touch -d 2009-01-01 unpacked") == 0);
+  const json written = project.view()["written"];
+  REQUIRE(paths_in(written) == Paths{"old", "unpacked"});
+  CHECK(!written[0].contains("made_unix_ns"));
+  CHECK(written[1]["made_unix_ns"].get<std::int64_t>() >= before.count());
+  CHECK(written[1]["made_unix_ns"].get<std::int64_t>() <= now().count());
 }
 
 TEST_CASE("shared folders are written for real, wherever they and the runs lie", "[view]") {
@@ -269,7 +321,7 @@ TEST_CASE("shared folders are written for real, wherever they and the runs lie",
   if (kind == ViewKind::Overlay) need_overlay();
   Project project;
   project.options.view.kind = kind;
-  project.options.view.watch_outside = watched;
+  project.options.view.covers_outside = watched;
   project.put_runs_into(project.folder / ".runs");
   for (const char* name : {"project/out", "beside"}) {
     fs::create_directories(project.base() / name);
@@ -330,7 +382,7 @@ TEST_CASE("without root it is the same, and what is left can be removed", "[view
   Project project;
   write_text(project.folder / "old", "old");
   project.give_to_nobody();
-  project.options.view.watch_outside = GENERATE(false, true);
+  project.options.view.covers_outside = GENERATE(false, true);
   const auto before = everything_in(project.folder);
   const int code = project.run(
       "set -e; id -u > $TMPDIR/user; rm old; echo x > x; mkdir -m 0 shut; mkdir $TMPDIR/shut\n"
@@ -339,9 +391,9 @@ TEST_CASE("without root it is the same, and what is left can be removed", "[view
   REQUIRE(code == 0);
   CHECK(project.said("user") == std::to_string(::geteuid() == 0 ? kNobody : ::geteuid()) + "\n");
   CHECK(paths_in(project.view()["written"]) == Paths{"old gone", "x"});
-  CHECK(fs::exists(project.base() / "y") != project.options.view.watch_outside);
+  CHECK(fs::exists(project.base() / "y") != project.options.view.covers_outside);
   CHECK(paths_in(project.view()["outside"]) ==
-        (project.options.view.watch_outside ? Paths{(project.base() / "y").string()} : Paths{}));
+        (project.options.view.covers_outside ? Paths{(project.base() / "y").string()} : Paths{}));
   CHECK(everything_in(project.folder) == before);
   CHECK(in_child([&] {
           become_nobody();
@@ -397,7 +449,7 @@ TEST_CASE("a file system that is mounted below the folder is shown and kept as w
     ::chmod((data / "seen").c_str(), 0666);
     after();
   };
-  project.options.view.watch_outside = GENERATE(false, true);
+  project.options.view.covers_outside = GENERATE(false, true);
   REQUIRE(project.run("set -e; cat data/seen > $TMPDIR/seen; echo x > data/x; echo y > y; echo z >> top") == 0);
   CHECK(project.said("seen") == "seen");
   CHECK(paths_in(project.view()["written"]) == Paths{"data/x", "top", "y"});
@@ -449,6 +501,7 @@ TEST_CASE("trackers are offline, and caches and temporary files the run's own, u
   const auto variables =
       view_environment({.kind = ViewKind::Overlay, .folder = "/f", .run = "/r u/n", .temporary = "/r u/n/tmp"});
   CHECK(variables.at("WANDB_MODE") == "offline");
+  CHECK(variables.at("MPLBACKEND") == "Agg");
   CHECK(variables.at("MLFLOW_TRACKING_URI") == "file:/r%20u/n/trackers/mlruns");
   CHECK(variables.at("TMPDIR") == "/r u/n/tmp");
   CHECK(variables.at("TRITON_CACHE_DIR") == "/r u/n/cache/triton");
@@ -503,13 +556,13 @@ TEST_CASE("the options of a view are read, and refused where they make no sense"
   };
   CHECK(read({}).kind == ViewKind::None);
   const ViewPlan view =
-      read({"--view", "auto", "--watch-outside", "--view-limit", "5", "--share", "/a", "--share", "/b"});
+      read({"--view", "auto", "--cover-outside", "--view-limit", "5", "--share", "/a", "--share", "/b"});
   CHECK(view.kind == ViewKind::Auto);
-  CHECK(view.watch_outside);
+  CHECK(view.covers_outside);
   CHECK(view.limit_bytes == 5);
   CHECK(view.shares == std::vector<fs::path>{"/a", "/b"});
   for (const Words& wrong : {Words{"--view", "all"}, Words{"--view-limit", "1GiB"}, Words{"--share", "/a"},
-                             Words{"--watch-outside"}, Words{"--view", "none", "--watch-outside"}}) {
+                             Words{"--cover-outside"}, Words{"--view", "none", "--cover-outside"}}) {
     CHECK_THROWS_AS(read(wrong), std::runtime_error);
   }
 }

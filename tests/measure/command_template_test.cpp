@@ -94,9 +94,13 @@ TEST_CASE("a command survives JSON", "[command_template]") {
   command.timing = measure::Timing::Steps;
   command.pattern = "";
   CHECK(*measure::command_from_json(to_json(command)) == command);
-  for (const char* text :
-       {"null", "{}", R"({"template": []})", R"({"template": [1]})", R"({"template": ["a"], "time": 3})",
-        R"({"template": ["a"], "environment": {"A": 1}})", R"({"template": ["a"], "folder": 1})"}) {
+  for (const auto files : {measure::Files::Private, measure::Files::PrivateFolder, measure::Files::InPlace}) {
+    command.files = files;
+    CHECK(*measure::command_from_json(to_json(command)) == command);
+  }
+  for (const char* text : {"null", "{}", R"({"template": []})", R"({"template": ["a"], "files": "private everything"})",
+                           R"({"template": [1]})", R"({"template": ["a"], "time": 3})",
+                           R"({"template": ["a"], "environment": {"A": 1}})", R"({"template": ["a"], "folder": 1})"}) {
     CAPTURE(text);
     CHECK(!measure::command_from_json(nlohmann::json::parse(text)));
   }

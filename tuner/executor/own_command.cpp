@@ -82,8 +82,9 @@ std::vector<std::string> command_worker_argv(const CommandTemplate& command, con
   const bool steps = command.timing == Timing::Steps || command.timing == Timing::Detect;
   if (steps) argv.insert(argv.end(), {"--shim", (kernels / "python/nocturne_steps.py").string()});
   if (steps || !command.levers.empty()) argv.insert(argv.end(), {"--inject", (kernels / "inject").string()});
-  if (command.files == measure::Files::Private) {
+  if (command.files != measure::Files::InPlace) {
     argv.insert(argv.end(), {"--view", "auto"});
+    if (command.files == measure::Files::Private) argv.emplace_back("--cover-outside");
     for (const fs::path& path : command.shared) argv.insert(argv.end(), {"--share", path.string()});
   }
   argv.emplace_back("--");

@@ -67,6 +67,7 @@ constexpr std::array<FrameworkVariable, 2> kFrameworkVariables = {{
 }};
 
 Json surroundings(const OwnCommand& command) {
+  const char* usual_threads = command.has_slower_cores ? "machine.fast_cores" : "machine.cores";
   Json parameters = Json::array(
       {{{"name", "threads_set"},
         {"stage", "run"},
@@ -75,8 +76,10 @@ Json surroundings(const OwnCommand& command) {
         {"description", "Whether the number of OpenMP threads and their places are set, or left to the command."}},
        {{"name", "threads"},
         {"stage", "run"},
-        {"range", {1, "machine.cores"}},
-        {"default", command.has_slower_cores ? "machine.fast_cores" : "machine.cores"},
+        {"range",
+         {command.sets_threads ? Json(usual_threads) : Json(1),
+          command.sets_threads ? usual_threads : "machine.cores"}},
+        {"default", usual_threads},
         {"active_if", "threads_set == True"}},
        {{"name", "affinity"}, {"stage", "run"}, {"values", command.affinities}, {"active_if", "threads_set == True"}},
        {{"name", "wait_policy"}, {"stage", "run"}, {"values", {"default", "active", "passive"}}},
@@ -342,7 +345,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     worker["time"] = command.timing == Timing::Process ? "process" : "steps";
   if (!command.accuracy.empty()) worker["accuracy"] = command.accuracy;
   if (!levers.empty()) worker["levers"] = std::move(levers);
-  if (command.files == measure::Files::Private) worker["files"] = "private";
+  if (command.files != measure::Files::InPlace) worker["files"] = measure::to_text(command.files);
   for (const auto& path : command.shared) worker["shared"].push_back(path.string());
   for (const std::string& source : sources_of(command)) worker["sources"].push_back(source);
   if (!own.whole()) {

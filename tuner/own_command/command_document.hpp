@@ -50,6 +50,7 @@ struct OwnCommand {
   std::vector<std::string> affinities = {"none", "close", "spread"};
   std::vector<std::string> memory_policies = {};
   bool has_slower_cores = false;  ///< so the default is a thread for each fast one
+  bool sets_threads = false;      ///< the script sets their number itself, so that none is tried
 };
 
 /// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command

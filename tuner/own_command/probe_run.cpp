@@ -24,6 +24,14 @@ constexpr std::chrono::seconds kLongestLook{8};
 /// As the worker asks for where it is to find out (kernels/command/command_run.cpp).
 constexpr std::int64_t kDetectSteps = 20;
 
+/// Unix time in ns; 0: no step was seen.
+std::int64_t first_step_ended(const space::Run& run) {
+  if (run.samples.empty()) return 0;
+  std::chrono::nanoseconds before{};
+  for (const space::Phase& phase : run.phases) before += phase.wall;
+  return run.started_unix_ns + before.count();
+}
+
 }  // namespace
 
 std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate command,
@@ -32,6 +40,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
                                                         const measure::RunControl& control) {
   const auto failed = [](std::string reason) { return std::unexpected(ProbeFailure{.reason = std::move(reason)}); };
   command.timing = measure::Timing::Detect;
+  if (command.files == measure::Files::PrivateFolder) command.files = measure::Files::Private;  // all shall be told
   if (find_command_worker().empty())
     return failed("the program nocturne-command-worker is not beside nocturne: build it");
   const auto words = measure::fill_words(command, configuration, {.steps = kDetectSteps, .seed = 1});
@@ -43,7 +52,6 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   plan.folder = place.runs_folder / plan.id;
   plan.owner = owner_text(place.database);
   plan.argv = command_worker_argv(command, *words, 1, installation);
-  if (command.files == measure::Files::Private) plan.argv.insert(std::ranges::find(plan.argv, "--"), "--watch-outside");
   plan.environment = launch->variables();
   const std::filesystem::path report = plan.folder / "training.json";
   plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();
@@ -63,7 +71,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
   CommandProbe probe{.wall = run.wall,
                      .log_tail = run.log_tail,
                      .training = read_training_report(report),
-                     .files = read_written_files(plan.folder / "view.json"),
+                     .files = read_written_files(plan.folder / "view.json", first_step_ended(run)),
                      .under_load = measure::under_load(run)};
   std::error_code ignored;
   std::filesystem::remove_all(plan.folder, ignored);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -126,18 +127,28 @@ std::optional<double> seconds_at(const Json& object, const char* key) {
   return std::isfinite(seconds) && seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
-std::vector<WrittenFile> files_at(const Json& object, const char* key) {
+/// Those of `object`'s list `key` that are wanted(entry).
+template <typename Wanted>
+std::vector<WrittenFile> files_at(const Json& object, const char* key, const Wanted& wanted) {
   std::vector<WrittenFile> files;
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return files;
   for (const Json& each : *found) {
-    if (!each.is_object() || files.size() == kMostFiles) continue;
-    const std::string kind = text_at(each, "kind");
-    if (kind == "temporary" || kind == "cache") continue;  // nobody's to miss
+    if (files.size() == kMostFiles || !each.is_object() || !wanted(each)) continue;
     WrittenFile file{.path = text_at(each, "path"), .bytes = count_at(each, "bytes").value_or(0)};
     file.deleted = each.value("deleted", Json()) == true;
     if (!file.path.empty()) files.push_back(std::move(file));
   }
+  return files;
+}
+
+std::vector<WrittenFile> prepared_files(const Json& document, std::int64_t first_step) {
+  const auto prepared = [first_step](const Json& entry) {
+    const Json made = entry.value("made_unix_ns", Json());
+    return made.is_number_integer() && made.get<std::int64_t>() < first_step && text_at(entry, "kind") != "temporary";
+  };
+  std::vector<WrittenFile> files = files_at(document, "written", prepared);
+  std::ranges::copy(files_at(document, "outside", prepared), std::back_inserter(files));
   return files;
 }
 
@@ -214,12 +225,17 @@ std::vector<SeenLever> levers_of(const Json& document) {
   return levers;
 }
 
-std::optional<WrittenFiles> read_written_files(const fs::path& file) {
+std::optional<WrittenFiles> read_written_files(const fs::path& file, std::int64_t first_step) {
   const auto document = read_object(file);
   if (!document) return std::nullopt;
+  const auto kept = [](const Json& entry) {
+    const std::string kind = text_at(entry, "kind");
+    return kind != "temporary" && kind != "cache";  // nobody's to miss
+  };
   return WrittenFiles{.kind = text_at(*document, "kind"),
-                      .inside = files_at(*document, "written"),
-                      .outside = files_at(*document, "outside"),
+                      .inside = files_at(*document, "written", kept),
+                      .outside = files_at(*document, "outside", kept),
+                      .prepared = prepared_files(*document, first_step),
                       .more = count_at(*document, "more").value_or(0),
                       .notes = texts_at(*document, "notes", kMostNotes)};
 }

@@ -89,11 +89,13 @@ struct WrittenFile {
 struct WrittenFiles {
   std::string kind;                          ///< overlay, copy
   std::vector<WrittenFile> inside, outside;  ///< below the command's folder, and elsewhere
+  std::vector<WrittenFile> prepared;         ///< new ones, caches' too, made before the first step had ended
   std::int64_t more = 0;                     ///< that are not named
   std::vector<std::string> notes;            ///< sentences for the user
 };
 
-/// Empty: the run had no private view.
-[[nodiscard]] std::optional<WrittenFiles> read_written_files(const std::filesystem::path& file);
+/// `first_step`: its end, Unix time in ns; 0: none was seen. Empty: the run had no private view.
+[[nodiscard]] std::optional<WrittenFiles> read_written_files(const std::filesystem::path& file,
+                                                             std::int64_t first_step = 0);
 
 }  // namespace nocturne::tuner

@@ -17,6 +17,7 @@ import pickle
 import random
 import sys
 import time
+import types
 import weakref
 from _thread import get_ident
 
@@ -30,12 +31,14 @@ MOST_AHEAD = 64      # batches that are fetched before the backward pass of the 
 # Modules of objects that break, or read wrong data, where processes share them.
 OPEN_FILES = {"h5py", "lmdb", "sqlite3", "tables", "_io", "zipfile", "tarfile"}
 
+STATEFUL = "torchdata.stateful_dataloader"  # whose loader and batch sampler repeat PyTorch's
+
 _rules = []  # [(order, lever, rule)]
 
 
 def change(torch, order, lever, rule):
     if not _rules:
-        _patch(torch)
+        _each_class(torch, functools.partial(_patch, torch))
     _rules.append((order, lever, rule))
     _rules.sort(key=lambda each: each[0])
 
@@ -46,19 +49,45 @@ def is_map_style(torch, dataset):
     return not isinstance(dataset, data.IterableDataset) and hasattr(dataset, "__getitem__")
 
 
-def shares_out(dataset):
+def shares_out(torch, dataset, depth=4):
     """Whether an iterable data set asks in which of a loader's processes it is read, to yield only that one's part: as
-    PyTorch's documentation has it, and streams of Hugging Face's datasets do."""
-    return any(_names(function.__code__, "get_worker_info") for kind in type(dataset).__mro__
-               for function in vars(kind).values() if hasattr(function, "__code__"))
+    PyTorch's documentation has it, and streams of Hugging Face's datasets do. So does one that holds such a one, or has
+    a stage that asks, as WebDataset's split_by_worker.
+    """
+    if any(_asks(function) for kind in type(dataset).__mro__ for function in vars(kind).values()):
+        return True
+    held = list(vars(dataset).values()) if depth else []
+    held += [each for stages in held if isinstance(stages, (list, tuple)) for each in stages[:50]]
+    return any(_asks(each) or isinstance(each, torch.utils.data.IterableDataset) and shares_out(torch, each, depth - 1)
+               for each in held)
 
 
-def _names(code, name):
-    return name in code.co_names or any(_names(each, name) for each in code.co_consts if hasattr(each, "co_names"))
+def _asks(function, depth=2):
+    """Whether a function, or one that it names, of its module or of one that this has imported, asks."""
+    code = getattr(function, "__code__", None)
+    if not hasattr(code, "co_names"):
+        return False
+    names = set(_names_in(code))
+    if "get_worker_info" in names:
+        return True
+    known = getattr(function, "__globals__", {})
+    found = [known[name] for name in names if name in known]
+    found += [vars(module)[name] for module in found if isinstance(module, types.ModuleType) for name in names
+              if name in vars(module)]
+    return depth > 0 and any(_asks(each, depth - 1) for each in found if isinstance(each, types.FunctionType)
+                             and not str(each.__module__).startswith("torch."))
+
+
+def _names_in(code):
+    """Of all that a function names: globals, attributes, and those of the functions inside it."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if hasattr(inner, "co_names"):
+            yield from _names_in(inner)
 
 
 def can_have_processes(torch, dataset):
-    return is_map_style(torch, dataset) or shares_out(dataset)
+    return is_map_style(torch, dataset) or shares_out(torch, dataset)
 
 
 def draws_at_random(torch, arguments):
@@ -74,8 +103,26 @@ def draws_at_random(torch, arguments):
     return any("Random" in each.__name__ for each in type(sampler).__mro__)
 
 
-def _patch(torch):
-    loader_class = torch.utils.data.DataLoader
+def _each_class(torch, treat):
+    """treat(DataLoader), and likewise torchdata's StatefulDataLoader when it is defined: it is derived from DataLoader,
+    and repeats its constructor and the making of its iterators instead of calling them.
+    """
+    base = torch.utils.data.DataLoader
+    treat(base)
+    before = base.__dict__.get("__init_subclass__")
+
+    def __init_subclass__(cls, **named):
+        if before:
+            before.__get__(None, cls)(**named)
+        else:
+            super(base, cls).__init_subclass__(**named)
+        if cls.__module__.startswith(STATEFUL) and "__init__" in vars(cls):
+            treat(cls)
+
+    base.__init_subclass__ = classmethod(__init_subclass__)
+
+
+def _patch(torch, loader_class):
     original = loader_class.__init__
     signature = inspect.signature(original)
 
@@ -119,10 +166,14 @@ class Loaders(object):
 
     def install(self):
         data, session = self.torch.utils.data, self.session
-        hook(session, data.DataLoader, "__init__", lambda arguments, named: arguments[0], self.constructed)
         # Not the iterator's own __init__: what that warns of would name this file.
         makes = "_get_iterator" if hasattr(data.DataLoader, "_get_iterator") else "__iter__"
-        hook(session, data.DataLoader, makes, self.begins, self.began)
+
+        def hook_in(kind):
+            hook(session, kind, "__init__", lambda arguments, named: arguments[0], self.constructed)
+            hook(session, kind, makes, self.begins, self.began)
+
+        _each_class(self.torch, hook_in)
         hook(session, data.dataloader._BaseDataLoaderIter, "__next__", self.asks, self.came, failed=self.failed)
         if self.closely:
             hook(session, data._utils.fetch._MapDatasetFetcher, "fetch", self.fetches, self.fetched)
@@ -270,8 +321,9 @@ def _described(torch, loader, closely):
                           bool(loader.pin_memory), bool(getattr(loader, "persistent_workers", False)),
                           getattr(loader, "prefetch_factor", None), None, None, None, type(dataset).__name__)
     if closely:
-        known.shared_out = known.kind == "iterable" and shares_out(dataset)
-        known.plain = type(batches) is torch.utils.data.BatchSampler
+        known.shared_out = known.kind == "iterable" and shares_out(torch, dataset)
+        known.plain = type(batches) is torch.utils.data.BatchSampler or (
+            type(batches).__name__ == "BatchSampler" and type(batches).__module__.startswith(STATEFUL))
         known.random_order = known.kind == "map" and draws_at_random(
             torch, {"batch_sampler": batches} if batches is not None else {"sampler": loader.sampler})
         if not loader.num_workers:

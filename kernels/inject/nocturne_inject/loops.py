@@ -179,7 +179,8 @@ def _loop(node, frame, around):
 def _text(frame, line):
     name = frame.f_code.co_filename
     header = linecache.getline(name, line).strip().rstrip(":")
-    return "%s (%s, line %d)" % (header[:80], os.path.basename(name), line)
+    place = "a cell of the notebook" if "/ipykernel_" in name else os.path.basename(name)
+    return "%s (%s, line %d)" % (header[:80], place, line)
 
 
 def _walked(node, frame, _):

@@ -195,6 +195,65 @@ class Shared(Stream):
         return iter(torch.arange(12.0)[info.id::info.num_workers] if info else torch.arange(12.0))
 
 
+def part_of(items):
+    info = torch.utils.data.get_worker_info()
+    return items[info.id::info.num_workers] if info else items
+
+
+def split_by_process(items):
+    return part_of(items)
+
+
+class Staged(Stream):
+    """Whose stages share it out, in functions of their own."""
+
+    def __init__(self, *stages):
+        self.stages = list(stages)
+
+    def __iter__(self):
+        items = torch.arange(12.0)
+        for stage in self.stages:
+            items = stage(items)
+        return iter(items)
+
+
+class Around(Stream):
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __iter__(self):
+        return iter(self.inner)
+
+
+def stateful_loader():
+    """A class as torchdata's StatefulDataLoader: it repeats the constructor, the making of iterators and the batch sampler."""
+    class BatchSampler(torch.utils.data.BatchSampler):
+        __module__ = "torchdata.stateful_dataloader.sampler"
+
+    class Iterator(torch.utils.data.dataloader._SingleProcessDataLoaderIter):
+        def __next__(self):
+            return super(Iterator, self).__next__()
+
+    class StatefulDataLoader(torch.utils.data.DataLoader):
+        __module__ = "torchdata.stateful_dataloader.stateful_dataloader"
+
+        def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
+                     collate_fn=None, pin_memory=False, *, prefetch_factor=None, persistent_workers=False):
+            like = torch.utils.data.DataLoader.__new__(torch.utils.data.DataLoader)
+            plain_loader(like, dataset, batch_size, shuffle, num_workers=num_workers)
+            for name, value in vars(like).items():
+                object.__setattr__(self, name, value)
+            object.__setattr__(self, "batch_sampler", BatchSampler(self.sampler, batch_size, False))
+
+        def _get_iterator(self):
+            return Iterator(self) if not self.num_workers else super(StatefulDataLoader, self)._get_iterator()
+
+    return StatefulDataLoader
+
+
+plain_loader = torch.utils.data.DataLoader.__init__  # before anything is put in
+
+
 def train(model, optimizer=None, steps=3, data=None):
     """Returns the last output and the losses."""
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.01)
@@ -787,6 +846,18 @@ class Loader(Lever):
         self.assertEqual((loader.num_workers, read), (2, [float(value) for value in range(12)]))
 
     @in_a_process
+    def test_and_one_whose_stages_do_or_that_holds_one_that_does(self):
+        put_in(loader_workers="2")
+        made = [Staged(split_by_process), Around(Around(Shared())), Staged(torch.flip), Around(Stream())]
+        self.assertEqual([torch.utils.data.DataLoader(each, batch_size=3).num_workers for each in made], [2, 2, 0, 0])
+
+    @in_a_process
+    def test_a_loader_that_repeats_the_constructor(self):
+        put_in(loader_workers="2", batch="2x")
+        made = stateful_loader()(Examples(), batch_size=8, shuffle=True)
+        self.assertEqual((made.num_workers, made.batch_size, len(made)), (2, 16, 4))
+
+    @in_a_process
     def test_a_loader_inside_a_loaders_process_is_left_alone(self):
         put_in(loader_workers="1")
 
@@ -1027,6 +1098,21 @@ class Report(unittest.TestCase):
         self.assertIn("started by spawn", reasons[2])
         self.assertEqual([(each.kind, each.shared_out) for each in seen().loaders[3::2]],
                          [("iterable", False), ("iterable", True)])
+
+    @in_a_process
+    def test_a_loader_that_repeats_the_constructor_is_seen(self):
+        report = watch()
+        model = Classifier()
+        optimizer = torch.optim.SGD(model.parameters(), lr=.01)
+        made = stateful_loader()(Examples(), batch_size=2, shuffle=True)
+        for pixels, _, labels in made:
+            functional.cross_entropy(model(pixels), labels).backward()
+            optimizer.step()
+        known = seen().loaders[0]
+        self.assertEqual((len(seen().loaders), known.batch, known.batches, known.plain, known.random_order, known.training),
+                         (1, 2, 32, True, True, True))
+        self.assertIn("loader_workers", values(report()))
+        self.assertIn("batch", values(report()))
 
     @in_a_process
     def test_a_sampler_without_a_length(self):

@@ -1,6 +1,7 @@
 """How long a script trains, as its loops say."""
 
 import ast
+import linecache
 import operator
 import os
 import sys
@@ -201,6 +202,13 @@ class Headers(Loops):
             found = nearest(sys._getframe())
             self.assertRegex(found.text, r"^for epoch in range\(2\) \(loops_test\.py, line \d+\)$")
             self.assertEqual(found.reached, epoch)
+
+    def test_a_notebooks_cell_is_called_so(self):
+        path, text = "/tmp/ipykernel_4711/2372804151.py", "for epoch in range(2):\n    found = here()\n"
+        linecache.cache[path] = len(text), None, text.splitlines(True), path  # as the kernel of a notebook does
+        names = {"here": here}
+        exec(compile(text, path, "exec"), names)
+        self.assertEqual([each.text for each in names["found"]], ["for epoch in range(2) (a cell of the notebook, line 1)"])
 
     def test_what_is_no_loop_over_numbers_is_none(self):
         for _ in [1, 2]:

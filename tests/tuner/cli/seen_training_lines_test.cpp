@@ -44,5 +44,23 @@ TEST_CASE("of a process that imported a framework and trained nothing no step is
   CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("  a step "));
 }
 
+TEST_CASE("the first screen says what is private, and what each run would prepare again", "[first-screen]") {
+  tuner::CommandProbe seen{.files = tuner::WrittenFiles{.kind = "overlay"}};
+  CHECK(cli::seen_training_text(seen, {}) ==
+        "  files       it wrote none; each run works in a private view of your folder\n");
+  seen.files->inside = {{.path = "model.pt", .bytes = 9}};
+  seen.files->outside = {{.path = "/scratch/last.pt", .bytes = 9}};
+  const std::string text = cli::seen_training_text(seen, {});
+  CHECK_THAT(text, ContainsSubstring("  files       model.pt: each run writes") &&
+                       ContainsSubstring("  outside     /scratch/last.pt: likewise private"));
+  CHECK_THAT(cli::seen_training_text(seen, {}, true),
+             ContainsSubstring("  outside     /scratch/last.pt: each run writes them for real"));
+  seen.files->prepared = {{.path = "data/set", .bytes = 999'999}};
+  CHECK(cli::seen_training_text(seen, {}) == text);
+  seen.files->prepared.push_back({.path = "data/index", .bytes = 1});
+  CHECK_THAT(cli::seen_training_text(seen, {}),
+             ContainsSubstring("  prepares    data/set, data/index (976.6 KiB) before"));
+}
+
 }  // namespace
 }  // namespace nocturne::test

@@ -157,6 +157,13 @@ TEST_CASE("the default of a command's campaign is the command as it is", "[own_c
   CHECK(words_of(spec, other) == Words{"python", "train.py", "--batch-size", "64", "--text={batch}", "{amp?x}"});
 }
 
+TEST_CASE("of threads that the script sets itself no number is tried", "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  CHECK(spec_of(command).space.find("threads")->size() > 1);
+  command.sets_threads = true;
+  CHECK(spec_of(command).space.find("threads")->size() == 1);
+}
+
 TEST_CASE("an option that the command does not have is added behind it", "[own_command]") {
   const CampaignSpec spec = spec_of(own({"./t", "--x=a"}, {"--x=b,c", "--y=1,2", "-z 3,4", "--flag"}));
   CHECK(words_of(spec, spec.space.default_configuration()) == Words{"./t", "--x=a", "--y=1", "-z", "3"});

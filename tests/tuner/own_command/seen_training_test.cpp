@@ -248,6 +248,23 @@ TEST_CASE("a campaign's levers are found again in its document", "[own_command]"
   CHECK(command_document(again).value().at("worker") == command_document(first).value().at("worker"));
 }
 
+TEST_CASE("what was made before the first step had ended is what each run would prepare", "[own_command]") {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "view.json";
+  test::make_file(file, R"({"written": [
+    {"path": "data/set", "bytes": 5, "made_unix_ns": 1770000000000000009},
+    {"path": "model.pt", "bytes": 6, "made_unix_ns": 1770000000000000010}, {"path": "log", "bytes": 7}, 4],
+    "outside": [{"path": "/home/me/.keras/set", "kind": "cache", "bytes": 8, "made_unix_ns": 1770000000000000000},
+    {"path": "/tmp/z", "kind": "temporary", "bytes": 9, "made_unix_ns": 1770000000000000000}]})");
+  const auto written = read_written_files(file, 1770000000000000010);
+  REQUIRE(written);
+  std::vector<std::string> prepared;
+  for (const WrittenFile& each : written->prepared) prepared.push_back(each.path);
+  CHECK(prepared == std::vector<std::string>{"data/set", "/home/me/.keras/set"});
+  CHECK(written->outside.empty());
+  CHECK(read_written_files(file)->prepared.empty());
+}
+
 TEST_CASE("what a run wrote is read as far as it makes sense", "[own_command]") {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "view.json";

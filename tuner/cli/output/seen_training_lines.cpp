@@ -16,7 +16,8 @@ namespace nocturne::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80, kLabel = 12;
-constexpr std::size_t kNamed = 10;  // files
+constexpr std::size_t kNamed = 10;                   // files
+constexpr std::int64_t kWorthPreparing = 1'000'000;  // bytes: of less no word is made
 
 std::string labelled(std::string_view label, const std::string& text) {
   std::string lines;
@@ -109,11 +110,37 @@ std::vector<std::string> names_of(const std::vector<tuner::WrittenFile>& files) 
   return names;
 }
 
+std::string names_text(const std::vector<tuner::WrittenFile>& files) {
+  return fmt::format("{}", fmt::join(names_of(files), ", "));
+}
+
 std::string files_text(const tuner::WrittenFiles& files) {
   const std::string where = files.kind == "copy" ? "a copy of your folder" : "a private view of your folder";
   if (files.inside.empty()) return fmt::format("it wrote none; each run works in {}", where);
-  return fmt::format("{}: each run writes them into {}, and yours stay as they are",
-                     fmt::join(names_of(files.inside), ", "), where);
+  return fmt::format("{}: each run writes them into {}, and yours stay as they are", names_text(files.inside), where);
+}
+
+/// What it prepared, so that each run would again. Empty: little, or nothing.
+std::string preparation_text(const tuner::WrittenFiles& files) {
+  std::int64_t bytes = 0;
+  for (const tuner::WrittenFile& file : files.prepared) bytes += file.bytes;
+  if (bytes < kWorthPreparing) return {};
+  return fmt::format(
+      "{} ({}) before its first step, and so would each run: let it run without Nocturne until it trains, once, or "
+      "name a folder that the runs may change by --share",
+      names_text(files.prepared), bytes_text(bytes));
+}
+
+std::string files_lines(const tuner::WrittenFiles& files, bool outside_is_real) {
+  std::string text = labelled("files", files_text(files));
+  if (!files.outside.empty()) {
+    text += labelled("outside", names_text(files.outside) +
+                                    (outside_is_real ? ": each run writes them for real, as --writes-outside says"
+                                                     : ": likewise private, and yours stay as they are (real: in "
+                                                       "--share FOLDER, or everywhere by --writes-outside)"));
+  }
+  const std::string prepared = preparation_text(files);
+  return prepared.empty() ? text : text + labelled("prepares", prepared);
 }
 
 }  // namespace
@@ -123,9 +150,9 @@ bool is_without_steps(const tuner::CommandProbe& seen) {
          seen.training->unit.empty();
 }
 
-std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs) {
-  if (!seen.training || seen.training->framework.empty())
-    return seen.files ? labelled("files", files_text(*seen.files)) : std::string();
+std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs, bool outside_is_real) {
+  const std::string files = seen.files ? files_lines(*seen.files, outside_is_real) : std::string();
+  if (!seen.training || seen.training->framework.empty()) return files;
   const tuner::SeenTraining& training = *seen.training;
   std::string text = labelled("training", framework_name(training));
   if (!is_without_steps(seen))
@@ -138,8 +165,7 @@ std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<do
   if (!learnt.empty()) text += labelled("and with", fmt::format("--allow batch: {}", fmt::join(learnt, ", ")));
   if (!training.refused.empty()) text += labelled("not offered", refusals_text(training));
   for (const std::string& note : training.notes) text += labelled("note", note);
-  if (seen.files) text += labelled("files", files_text(*seen.files));
-  return text;
+  return text + files;
 }
 
 std::string trials_text(const TrialsAhead& ahead) {
@@ -155,12 +181,6 @@ std::string trials_text(const TrialsAhead& ahead) {
         seconds_text(ahead.verdict), seconds_text(*ahead.budget), ahead.enough.count());
   }
   return labelled("trials", text);
-}
-
-std::string outside_text(const tuner::WrittenFiles& files) {
-  std::string text;
-  for (const std::string& name : names_of(files.outside)) text += "  " + printable(name) + "\n";
-  return text;
 }
 
 }  // namespace nocturne::cli

@@ -15,7 +15,8 @@ namespace nocturne::cli {
 
 /// Lines for a terminal of 80 columns; empty where the module in front of the command saw nothing. `epochs`:
 /// that it trains, by --epochs.
-[[nodiscard]] std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs);
+[[nodiscard]] std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs,
+                                             bool outside_is_real = false);
 
 /// What its trials take, and what is measured behind them: seconds, forecast.
 struct TrialsAhead {
@@ -29,8 +30,5 @@ struct TrialsAhead {
 
 /// The last line of the screen.
 [[nodiscard]] std::string trials_text(const TrialsAhead& ahead);
-
-/// Names of files that were written outside of the folder, a line each, at most ten.
-[[nodiscard]] std::string outside_text(const tuner::WrittenFiles& files);
 
 }  // namespace nocturne::cli

@@ -102,6 +102,16 @@ std::string pattern_advice(const Context& context, const tuner::CommandProbe& se
                                               deploy::shell_command(context.command))));
 }
 
+/// For a script that asks its user something, as input() of Python does. Empty for others.
+std::string input_advice(const Context& context, const tuner::ProbeFailure& failure) {
+  if (failure.reason.find("EOFError: EOF when reading a line") == std::string::npos) return {};
+  const std::string piped = "yes | " + deploy::shell_command(context.command);
+  return fmt::format(
+      ". It asks for input, and nobody is there to answer in a night: give the answers by its options, or by a pipe, "
+      "as in: {}",
+      tuner::command_text("tune", "-- sh -c " + deploy::shell_quote(piped)));
+}
+
 /// Runs the command once.
 tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec,
                           const tuner::Installation& installation) {
@@ -127,7 +137,8 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
                       one_line(seen.error().reason)));
     }
     *context.err << printable(seen.error().log_tail);
-    refuse_to_tune(context, ExitCode::Negative, "your command does not run: " + one_line(seen.error().reason));
+    refuse_to_tune(context, ExitCode::Negative,
+                   "your command does not run: " + one_line(seen.error().reason) + input_advice(context, seen.error()));
   }
   const std::string took = seconds_text(std::chrono::duration<double>(seen->wall).count());
   if (seen->timing == Timing::Steps) {
@@ -215,22 +226,6 @@ TrialsAhead trials_ahead(const tuner::CommandProbe& seen, const tuner::CampaignS
   return ahead;
 }
 
-/// Whether more may run: what is written outside of the folder is the user's, and no view keeps it.
-void check_writes(const CommandOptions& options, const Context& context, const tuner::CommandProbe& seen) {
-  if (!seen.files || seen.files->outside.empty()) return;
-  const std::string named = outside_text(*seen.files);
-  if (options.writes_outside) {
-    *context.err << "It writes outside of its folder, as allowed:\n" << named;
-    return;
-  }
-  *context.err << named;
-  refuse_to_tune(
-      context, ExitCode::Negative,
-      "your command writes these files outside of its folder. This run kept them away from there; the runs of "
-      "a campaign would write them again and again. --writes-outside allows that, --share FOLDER names a "
-      "folder that may change");
-}
-
 bool varies_batch(const tuner::OwnCommand& command) {
   return std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
 }
@@ -242,6 +237,7 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   if (seen.training) {
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
+    command.sets_threads = seen.training->refused.contains("threads");
     command.batch = seen.training->batch;
     command.steps_per_epoch =
         seen.training->steps_per_epoch ? seen.training->steps_per_epoch : seen.training->steps_in_all;
@@ -262,6 +258,7 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   for (const auto& source : document.value("/worker/sources"_json_pointer, nlohmann::json::array()))
     command.sources.push_back(source.get<std::string>());
   for (const auto& parameter : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
+    if (parameter.value("name", "") == "threads") command.sets_threads = parameter.at("range").at(0).is_string();
     if (parameter.value("name", "") != "batch" || !parameter.value("default", nlohmann::json()).is_number_integer())
       continue;
     command.batch = parameter["default"].get<std::int64_t>();
@@ -282,7 +279,9 @@ tuner::OwnCommand own_command(const CommandOptions& options, const Context& cont
                             .allocators = measure::available_allocators(machine),
                             .examples = options.examples,
                             .allow_batch = std::ranges::find(options.allow, "batch") != options.allow.end(),
-                            .files = options.in_place ? measure::Files::InPlace : measure::Files::Private,
+                            .files = options.in_place         ? measure::Files::InPlace
+                                     : options.writes_outside ? measure::Files::PrivateFolder
+                                                              : measure::Files::Private,
                             .pattern = options.pattern,
                             .affinities = measure::distinct_affinities(machine),
                             .memory_policies = measure::distinct_memory_policies(machine),
@@ -356,7 +355,8 @@ void add_command(CLI::App& subcommand, CommandOptions& options) {
             "A folder that the command changes for real all the same; may be given again")
       ->allow_extra_args(false)
       ->group(own);
-  subcommand.add_flag("--writes-outside", options.writes_outside, "Let each run write outside of the command's folder")
+  subcommand
+      .add_flag("--writes-outside", options.writes_outside, "Let each run write beside the command's folder for real")
       ->group(own);
   add_value(subcommand, "--write-campaign", options.write_campaign, "FILE",
             "Write the campaign file instead of measuring; - prints it")
@@ -422,8 +422,7 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
   if (seen.training && !seen.training->batch && !varies_batch(command) && command.examples)
     seen.training->steps_per_epoch = command.examples;  // each step is an example
   use_probe(seen, command);
-  *context.err << seen_training_text(seen, options.epochs);
-  check_writes(options, context, seen);
+  *context.err << seen_training_text(seen, options.epochs, options.writes_outside);
   auto campaign = made_at_last();
   *context.err << trials_text(trials_ahead(seen, campaign, wall));
   return campaign;
