@@ -85,6 +85,14 @@ void OverlayTree::cover(const fs::path& real, const fs::path& place, const Cover
   show(parts, place);
 }
 
+void OverlayTree::cover_if_possible(const fs::path& real, const fs::path& place) {
+  try {
+    cover(real, place, {.whole = true});
+  } catch (const std::exception& error) {
+    state_.notes.push_back("not watched: " + real.string() + " (" + error.what() + ")");
+  }
+}
+
 void OverlayTree::build(const fs::path& real, const fs::path& place, const Coverage& coverage) {
   BuiltFolder built{.target = real, .place = place, .known = {}, .copied = {}};
   for (const fs::directory_entry& entry : fs::directory_iterator(real)) {

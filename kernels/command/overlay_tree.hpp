@@ -50,6 +50,8 @@ class OverlayTree {
 
   /// Makes `place` show the folder `real`. They may be one and the same.
   void cover(const std::filesystem::path& real, const std::filesystem::path& place, const Coverage& coverage);
+  /// Likewise; where that cannot be, `place` stays as it is, with a note.
+  void cover_if_possible(const std::filesystem::path& real, const std::filesystem::path& place);
   [[nodiscard]] const OverlayState& state() const { return state_; }
 
  private:

@@ -60,50 +60,77 @@ void check_places(const ViewPlan& plan) {
 
 // --- caches ---------------------------------------------------------------------------------------------------------
 
-/// Where programs keep what they have downloaded once: by a variable, else below the home. Empty: by the variable
+/// Where programs keep what they make or download once: by a variable, else below the home. Empty: by the variable
 /// alone.
 struct CachePlace {
   const char* variable;
   const char* below_home;
+  const char* own = "";  ///< of compiled code: the folder that a run has instead
 };
 
-constexpr std::array kCachePlaces = std::to_array<CachePlace>({{"FASTAI_HOME", ".fastai"},
-                                                               {"GENSIM_DATA_DIR", "gensim-data"},
-                                                               {"HF_DATASETS_CACHE", ""},
-                                                               {"HF_HOME", ""},
-                                                               {"HF_HUB_CACHE", ""},
-                                                               {"KERAS_HOME", ".keras"},
-                                                               {"MXNET_HOME", ".mxnet"},
-                                                               {"NLTK_DATA", "nltk_data"},
-                                                               {"SCIKIT_LEARN_DATA", "scikit_learn_data"},
-                                                               {"TFDS_DATA_DIR", "tensorflow_datasets"},
-                                                               {"TORCH_HOME", ""},
-                                                               {"XDG_CACHE_HOME", ".cache"}});
+constexpr std::array kDownloads = std::to_array<CachePlace>({{"FASTAI_HOME", ".fastai"},
+                                                             {"GENSIM_DATA_DIR", "gensim-data"},
+                                                             {"HF_DATASETS_CACHE", ""},
+                                                             {"HF_HOME", ""},
+                                                             {"HF_HUB_CACHE", ""},
+                                                             {"KERAS_HOME", ".keras"},
+                                                             {"MXNET_HOME", ".mxnet"},
+                                                             {"NLTK_DATA", "nltk_data"},
+                                                             {"SCIKIT_LEARN_DATA", "scikit_learn_data"},
+                                                             {"TFDS_DATA_DIR", "tensorflow_datasets"},
+                                                             {"TORCH_HOME", ""},
+                                                             {"XDG_CACHE_HOME", ".cache"}});
 
-/// Absolute and without links; there need not be such folders.
-std::vector<fs::path> cache_folders() {
-  const char* home = std::getenv("HOME");
-  std::vector<fs::path> folders;
-  for (const auto& [variable, below_home] : kCachePlaces) {
-    const char* named = std::getenv(variable);
-    fs::path folder = named != nullptr ? fs::path(named) : fs::path();
-    if (folder.empty() && *below_home != '\0' && home != nullptr) folder = fs::path(home) / below_home;
-    std::error_code unreadable;
-    if (folder.is_absolute()) folder = fs::weakly_canonical(folder, unreadable);
-    if (folder.is_absolute() && !unreadable) folders.push_back(std::move(folder));
+/// Inductor's is not among them: what a compiler costs is measured from nothing.
+constexpr std::array kCompiled =
+    std::to_array<CachePlace>({{"CUDA_CACHE_PATH", ".nv/ComputeCache", "cuda"},
+                               {"CUPY_CACHE_DIR", ".cupy/kernel_cache", "cupy"},
+                               {"NUMBA_CACHE_DIR", "", "numba"},
+                               {"PYTORCH_KERNEL_CACHE_PATH", ".cache/torch/kernels", "pytorch"},
+                               {"TORCH_EXTENSIONS_DIR", ".cache/torch_extensions", "extensions"},
+                               {"TRITON_CACHE_DIR", ".triton/cache", "triton"}});
+
+/// Absolute and without links; there need not be such a folder. Empty: nothing names one.
+fs::path folder_of(const CachePlace& cache) {
+  constexpr std::string_view kCaches = ".cache/";
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? fs::path(value) : fs::path();
+  };
+  fs::path folder = variable(cache.variable);
+  const std::string_view below_home = cache.below_home;
+  const fs::path caches = variable("XDG_CACHE_HOME"), home = variable("HOME");
+  if (folder.empty() && !below_home.empty()) {
+    const bool moved = caches.is_absolute() && below_home.starts_with(kCaches);
+    folder = moved ? caches / below_home.substr(kCaches.size()) : home / below_home;
   }
+  std::error_code unreadable;
+  if (folder.is_absolute()) folder = fs::weakly_canonical(folder, unreadable);
+  return folder.is_absolute() && !unreadable ? folder : fs::path();
+}
+
+template <std::size_t kCount>
+std::vector<fs::path> folders_of(const std::array<CachePlace, kCount>& caches) {
+  std::vector<fs::path> folders;
+  for (const CachePlace& cache : caches) folders.push_back(folder_of(cache));
+  std::erase(folders, fs::path());
   return folders;
 }
 
-/// Those that stay real where everything beside the folder is covered: without them each run would download anew.
-std::vector<fs::path> real_caches(const ViewPlan& plan) {
-  std::vector<fs::path> folders = cache_folders();
+/// Those that are there, and neither in the view already nor around it.
+std::vector<fs::path> beside(std::vector<fs::path> folders, const ViewPlan& plan) {
   std::erase_if(folders, [&](const fs::path& cache) {
     std::error_code error;
     return !fs::is_directory(cache, error) || is_within(cache, plan.folder) || is_within(plan.folder, cache) ||
            is_within(plan.run, cache);
   });
   return folders;
+}
+
+/// Whether a run finds the code that the user's runs have compiled, and keeps its own to itself.
+bool finds_compiled(const ViewPlan& plan, const CachePlace& cache) {
+  std::error_code error;
+  return plan.kind == ViewKind::Overlay && fs::is_directory(folder_of(cache), error);
 }
 
 // --- overlay --------------------------------------------------------------------------------------------------------
@@ -115,7 +142,8 @@ bool needs_showing(const fs::path& path, const ViewPlan& plan) {
 /// Covers the folder below `root`, which is "/" or where the new root is being made, and shows through it what is real.
 void cover_folder(const ViewPlan& plan, const fs::path& root, OverlayTree& tree) {
   const auto below_root = [&](const fs::path& path) { return root / path.relative_path(); };
-  std::vector<fs::path> real = plan.covers_outside ? real_caches(plan) : std::vector<fs::path>();
+  // Without downloads each run would fetch them anew.
+  std::vector<fs::path> real = plan.covers_outside ? beside(folders_of(kDownloads), plan) : std::vector<fs::path>();
   std::ranges::copy_if(plan.shares, std::back_inserter(real),
                        [&](const fs::path& share) { return needs_showing(share, plan); });
   std::vector<HeldFolder> held;
@@ -123,6 +151,8 @@ void cover_folder(const ViewPlan& plan, const fs::path& root, OverlayTree& tree)
   const HeldFolder run(plan.run);
   tree.cover(plan.folder, below_root(plan.folder), {.whole = true, .copied_bytes = plan.limit_bytes});
   for (std::size_t place = 0; place < real.size(); ++place) show(held[place].name(), below_root(real[place]));
+  for (const fs::path& compiled : beside(folders_of(kCompiled), plan))
+    tree.cover_if_possible(compiled, below_root(compiled));
   if (needs_showing(plan.run, plan)) run.show_alone(below_root(plan.run));
 }
 
@@ -231,11 +261,11 @@ void make_copy(ViewPlan& plan) {
 // --- what was written -----------------------------------------------------------------------------------------------
 
 /// "temporary" and "cache": what nobody keeps, and what is made again. Who trains in /tmp keeps files there.
-std::string_view kind_of(const fs::path& path, const fs::path& folder) {
+std::string_view kind_of(const fs::path& path, const ViewPlan& plan) {
   for (const char* scratch : {"/tmp", "/var/tmp"})
-    if (is_within(path, scratch) && !is_within(folder, scratch)) return "temporary";
+    if (is_within(path, scratch) && !is_within(plan.folder, scratch)) return "temporary";
   const bool cached = path.parent_path().filename() == "__pycache__" ||
-                      std::ranges::any_of(cache_folders(), [&](const fs::path& each) { return is_within(path, each); });
+                      std::ranges::any_of(plan.caches, [&](const fs::path& each) { return is_within(path, each); });
   return cached ? "cache" : "file";
 }
 
@@ -257,7 +287,7 @@ nlohmann::json record_of(const ViewPlan& plan, const WrittenFiles& files, const 
       continue;
     }
     list.push_back(entry_of(file, (inside ? file.path.lexically_relative(plan.folder) : file.path).string()));
-    if (!inside) list.back()["kind"] = kind_of(file.path, plan.folder);
+    if (!inside) list.back()["kind"] = kind_of(file.path, plan);
   }
   return {{"version", 1},
           {"kind", plan.kind == ViewKind::Copy ? "copy" : "overlay"},
@@ -345,6 +375,12 @@ ViewPlan prepare_view(ViewPlan plan) {
   check_places(plan);
   for (const char* folder : {"view", "tmp", "cache", "trackers"}) fs::create_directories(plan.run / folder);
   settle(plan);
+  plan.caches = folders_of(kDownloads);
+  std::ranges::copy(folders_of(kCompiled), std::back_inserter(plan.caches));
+  for (const CachePlace& cache : kCompiled) {
+    const fs::path place = folder_of(cache);
+    if (!place.empty() && !finds_compiled(plan, cache)) plan.own_caches[plan.run / "cache" / cache.own] = place;
+  }
   plan.temporary = temporary_folder(plan.run);
   return plan;
 }
@@ -354,14 +390,7 @@ std::map<std::string, std::string> view_environment(const ViewPlan& plan) {
   const auto own = [&](const char* folder, const char* name) { return (plan.run / folder / name).string(); };
   std::map<std::string, std::string> variables = {
       {"TMPDIR", plan.temporary.string()},
-      // Compiled code.
-      {"CUDA_CACHE_PATH", own("cache", "cuda")},
-      {"CUPY_CACHE_DIR", own("cache", "cupy")},
-      {"NUMBA_CACHE_DIR", own("cache", "numba")},
-      {"PYTORCH_KERNEL_CACHE_PATH", own("cache", "pytorch")},
       {"TORCHINDUCTOR_CACHE_DIR", own("cache", "inductor")},
-      {"TORCH_EXTENSIONS_DIR", own("cache", "extensions")},
-      {"TRITON_CACHE_DIR", own("cache", "triton")},
       {"MPLBACKEND", "Agg"},  // plots open no window, and wait for nobody
       // Experiment trackers.
       {"CLEARML_OFFLINE_MODE", "1"},
@@ -374,6 +403,8 @@ std::map<std::string, std::string> view_environment(const ViewPlan& plan) {
       {"WANDB_DIR", (plan.run / "trackers").string()},
       {"WANDB_MODE", "offline"},
   };
+  for (const CachePlace& cache : kCompiled)
+    if (!finds_compiled(plan, cache)) variables[cache.variable] = own("cache", cache.own);
   // Without it, JAX keeps no compiled code.
   if (std::getenv("JAX_COMPILATION_CACHE_DIR") != nullptr) variables["JAX_COMPILATION_CACHE_DIR"] = own("cache", "jax");
   for (const char* mode : {"NEPTUNE_MODE", "WANDB_MODE"}) {
@@ -409,6 +440,8 @@ void record_view(const ViewPlan& plan) {
     files = written_in(state);
     notes.insert(notes.end(), state.notes.begin(), state.notes.end());
   }
+  for (const auto& [own, place] : plan.own_caches)
+    std::ranges::copy(written_below(own, place), std::back_inserter(files));
   std::ofstream file(plan.run / "view.json");
   file << record_of(plan, files, notes).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   if (!file.flush()) throw std::runtime_error("cannot write '" + (plan.run / "view.json").string() + "'");

@@ -27,6 +27,10 @@ struct ViewPlan {
   std::filesystem::path temporary;                       ///< TMPDIR of the command; set by prepare_view()
   bool covers_outside = false;     ///< what it writes beside its folder and its caches is kept apart as well, and told
   std::vector<std::string> notes;  ///< sentences for the user
+  /// Set by prepare_view(), before the command's variables are: where programs keep what they make or download once,
+  /// and the run's own folder → the one that it has it instead of.
+  std::vector<std::filesystem::path> caches;
+  std::map<std::filesystem::path, std::filesystem::path> own_caches;
 };
 
 /// Settles Auto, makes the folders of the run, and the copy where there is to be one; nothing for None. Throws

@@ -134,6 +134,12 @@ WrittenFiles written_in_copy(const fs::path& place, const fs::path& folder, cons
   return sorted(std::move(files));
 }
 
+WrittenFiles written_below(const fs::path& place, const fs::path& target) {
+  WrittenFiles files;
+  if (fs::is_directory(place)) add_below(place, target, files);
+  return sorted(std::move(files));
+}
+
 void make_removable(const fs::path& folder) {
   struct stat state{};
   if (::lstat(folder.c_str(), &state) != 0 || !S_ISDIR(state.st_mode)) return;

@@ -30,6 +30,9 @@ using WrittenFiles = std::vector<WrittenFile>;
 [[nodiscard]] WrittenFiles written_in_copy(const std::filesystem::path& place, const std::filesystem::path& folder,
                                            const std::vector<std::filesystem::path>& left_out);
 
+/// All files below `place`, as if they lay below `target`; none where there is no such folder.
+[[nodiscard]] WrittenFiles written_below(const std::filesystem::path& place, const std::filesystem::path& target);
+
 /// Lets this user enter and empty every folder below, whatever a command made of their modes.
 void make_removable(const std::filesystem::path& folder);
 

@@ -286,6 +286,30 @@ TEST_CASE("what programs download once is real where everything beside the folde
   CHECK(outside[1]["kind"] == "file");
 }
 
+TEST_CASE("what the user's runs have compiled is found, and what a run compiles is its own", "[view]") {
+  need_overlay();
+  Project project;
+  project.options.view.covers_outside = GENERATE(false, true);
+  const fs::path home = project.base() / "home", extensions = home / ".cache" / "torch_extensions";
+  write_text(extensions / "old.so", "built");
+  const bool moved = GENERATE(false, true);
+  project.before = [&] {
+    ::setenv("HOME", home.c_str(), 1);
+    if (moved) ::setenv("XDG_CACHE_HOME", (home / ".cache").c_str(), 1);
+  };
+  REQUIRE(
+      project.run(
+          "set -e; cat ~/.cache/torch_extensions/old.so > $TMPDIR/found; echo x > ~/.cache/torch_extensions/new.so\n"
+          "echo ${TORCH_EXTENSIONS_DIR-default} > $TMPDIR/where; mkdir -p $TRITON_CACHE_DIR; echo k > "
+          "$TRITON_CACHE_DIR/k") == 0);
+  CHECK(project.said("found") == "built");
+  CHECK(project.said("where") == "default\n");
+  CHECK(!fs::exists(extensions / "new.so"));
+  const json outside = project.view()["outside"];
+  CHECK(paths_in(outside) == Paths{(extensions / "new.so").string(), (home / ".triton" / "cache" / "k").string()});
+  for (const json& each : outside) CHECK(each["kind"] == "cache");
+}
+
 TEST_CASE("a cache that holds the command's folder is as private as anything else", "[view]") {
   need_overlay();
   Project project("cache/project");
@@ -504,7 +528,9 @@ TEST_CASE("trackers are offline, and caches and temporary files the run's own, u
   CHECK(variables.at("MPLBACKEND") == "Agg");
   CHECK(variables.at("MLFLOW_TRACKING_URI") == "file:/r%20u/n/trackers/mlruns");
   CHECK(variables.at("TMPDIR") == "/r u/n/tmp");
-  CHECK(variables.at("TRITON_CACHE_DIR") == "/r u/n/cache/triton");
+  CHECK(variables.at("TORCHINDUCTOR_CACHE_DIR") == "/r u/n/cache/inductor");
+  CHECK(view_environment({.kind = ViewKind::Copy, .folder = "/f", .run = "/r"}).at("TRITON_CACHE_DIR") ==
+        "/r/cache/triton");
   CHECK(!variables.contains("JAX_COMPILATION_CACHE_DIR"));
   ::setenv("WANDB_MODE", "disabled", 1);
   CHECK(!view_environment({.kind = ViewKind::Copy, .folder = "/f", .run = "/r"}).contains("WANDB_MODE"));

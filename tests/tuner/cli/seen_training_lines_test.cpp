@@ -62,5 +62,15 @@ TEST_CASE("the first screen says what is private, and what each run would prepar
              ContainsSubstring("  prepares    data/set, data/index (976.6 KiB) before"));
 }
 
+TEST_CASE("what is prepared is counted where it is many files of one folder", "[first-screen]") {
+  tuner::CommandProbe seen{.files = tuner::WrittenFiles{.kind = "overlay"}};
+  for (const char* name : {"data/set/raw/a", "data/set/raw/b", "data/set/c", "data/set/raw/d/e"})
+    seen.files->prepared.push_back({.path = name, .bytes = 500'000});
+  CHECK_THAT(cli::seen_training_text(seen, {}),
+             ContainsSubstring("  prepares    4 files in data/set (1.9 MiB) before"));
+  seen.files->prepared.push_back({.path = "/home/me/.keras/f", .bytes = 1});
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("  prepares    data/set/raw/a, data/set/raw/b, "));
+}
+
 }  // namespace
 }  // namespace nocturne::test

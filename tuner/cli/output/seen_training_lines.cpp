@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -15,8 +16,11 @@
 namespace nocturne::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kWidth = 80, kLabel = 12;
 constexpr std::size_t kNamed = 10;                   // files
+constexpr std::size_t kToCount = 4;                  // so many are counted, not named
 constexpr std::int64_t kWorthPreparing = 1'000'000;  // bytes: of less no word is made
 
 std::string labelled(std::string_view label, const std::string& text) {
@@ -120,15 +124,30 @@ std::string files_text(const tuner::WrittenFiles& files) {
   return fmt::format("{}: each run writes them into {}, and yours stay as they are", names_text(files.inside), where);
 }
 
+/// The folder that holds all of them; empty: there is none but the root, or the command's.
+fs::path folder_around(const std::vector<tuner::WrittenFile>& files) {
+  const auto is_below = [](const fs::path& file, const fs::path& folder) {
+    const fs::path below = file.lexically_relative(folder);
+    return !below.empty() && *below.begin() != "..";
+  };
+  fs::path common = fs::path(files.front().path).parent_path();
+  for (const tuner::WrittenFile& file : files)
+    while (common.has_relative_path() && !is_below(file.path, common)) common = common.parent_path();
+  return common.has_relative_path() ? common : fs::path();
+}
+
 /// What it prepared, so that each run would again. Empty: little, or nothing.
 std::string preparation_text(const tuner::WrittenFiles& files) {
   std::int64_t bytes = 0;
   for (const tuner::WrittenFile& file : files.prepared) bytes += file.bytes;
   if (bytes < kWorthPreparing) return {};
+  const fs::path folder = folder_around(files.prepared);
+  const bool named = files.prepared.size() < kToCount || folder.empty();
   return fmt::format(
       "{} ({}) before its first step, and so would each run: let it run without Nocturne until it trains, once, or "
       "name a folder that the runs may change by --share",
-      names_text(files.prepared), bytes_text(bytes));
+      named ? names_text(files.prepared) : fmt::format("{} files in {}", files.prepared.size(), folder.string()),
+      bytes_text(bytes));
 }
 
 std::string files_lines(const tuner::WrittenFiles& files, bool outside_is_real) {
