@@ -291,6 +291,9 @@ Side other_of(Side side) {
   return side == Side::A ? Side::B : Side::A;
 }
 
+/// Of each side of a pair whose command ended before all were run: neighbours are told apart from a warm-up.
+constexpr std::size_t kFewestSlices = 4;
+
 // Where the alternation came to an end before its time.
 struct Stop {
   Wait why = Wait::Done;
@@ -305,7 +308,7 @@ class Pair {
   PairResult run() {
     result_.wanted = plan_.slices;
     const Stop stop = alternate();
-    if (stop.why == Wait::Done) {
+    if (stop.why == Wait::Done || is_shorter(stop)) {
       record(Side::A, std::nullopt);
       record(Side::B, std::nullopt);
     } else {
@@ -317,6 +320,8 @@ class Pair {
  private:
   Stop alternate();
   void settle(const Stop& stop);
+  /// Whether a side that had no more steps has left turns enough to be judged by.
+  [[nodiscard]] bool is_shorter(const Stop& stop);
   void record(Side side, const std::optional<Judgement>& verdict);
   [[nodiscard]] std::size_t slices_of(Side side) const;
 
@@ -348,6 +353,20 @@ Stop Pair::alternate() {
   for (const Side side : {Side::A, Side::B})
     if (const Wait waited = live(side).end(limits_); waited != Wait::Done) return {waited, side};
   return {};
+}
+
+bool Pair::is_shorter(const Stop& stop) {
+  if (stop.why != Wait::Ended || !live_[index_of(other_of(stop.side))] || live(stop.side).broken() ||
+      live(stop.side).record(std::nullopt).outcome != Outcome::Ok) {
+    return false;
+  }
+  const std::size_t common = std::min(slices_of(Side::A), slices_of(Side::B));
+  if (common < kFewestSlices || 2 * common < plan_.slices) return false;
+  if (live(other_of(stop.side)).end(limits_) != Wait::Done) return false;
+  // The other side may have been a turn ahead.
+  result_.slices.resize(2 * common);
+  result_.wanted = common;
+  return true;
 }
 
 std::size_t Pair::slices_of(Side side) const {

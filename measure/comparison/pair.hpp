@@ -54,7 +54,8 @@ struct PairResult {
   /// Both sides Ok and every slice run. Otherwise a side's outcome says why; a side that was well but lost its partner
   /// is Killed with the partner's failure as its reason.
   [[nodiscard]] bool complete() const;
-  std::size_t wanted = 0;  ///< slices of each side that were asked for
+  /// Slices of each side that were asked for; fewer, at least half of them, where a command had no steps for more.
+  std::size_t wanted = 0;
 };
 
 /// How the caller takes part; as RunControl.

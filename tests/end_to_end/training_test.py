@@ -92,7 +92,7 @@ class Training(unittest.TestCase):
             """)
         self.assertRegex(said, r"30 an epoch \(about [^)]*\)\n +it trains +2 epochs: for epoch in range\(2\)")
         self.assertEqual(document["run"]["steps"], 59)  # behind the first
-        self.assertLessEqual(document["verify"]["slice_steps"], 59)
+        self.assertLessEqual(document["verify"]["slices"] * (document["verify"]["slice_steps"] + 5), 59)  # a turn leaves out five
         said, document = self.looked_at("""
             for step in range(80):
                 time.sleep(0.1)
@@ -100,6 +100,27 @@ class Training(unittest.TestCase):
             """)
         self.assertRegex(said, r"it trains +80 steps, called an epoch below: for step in range\(80\)")
         self.assertLessEqual(document["run"]["steps"], 78)
+        said, document = self.looked_at("""
+            for step in range(30):
+                time.sleep(0.1)
+                train(torch.randn(32, 64))
+            """)
+        turns = document["verify"]
+        self.assertLessEqual(turns["slices"] * (turns["slice_steps"] + 5), 29)
+
+    def test_of_short_epochs_a_run_has_several_unless_what_is_between_them_takes_long(self):
+        script = """
+            data = torch.utils.data.DataLoader(torch.randn(80, 64), batch_size=8)
+            for epoch in range(50):
+                for batch in data:
+                    time.sleep(0.02)
+                    train(batch)
+                time.sleep({pause})
+            """
+        for pause, several in ((0, True), (4, False)):
+            said, document = self.looked_at(script.format(pause=pause))
+            self.assertRegex(said, "10 an epoch")
+            self.assertEqual(document["run"]["steps"] > 8, several, document["run"])
 
     def test_threads_that_the_script_sets_are_not_tried(self):
         script = self.folder / "threads.py"

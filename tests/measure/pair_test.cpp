@@ -104,6 +104,33 @@ TEST_CASE("when one side dies the other is ended and says why", "[pair]") {
   check_nothing_left(plan);
 }
 
+TEST_CASE("a side that has no more steps is judged by the turns that it had, where they are enough", "[pair]") {
+  const test::TemporaryFolder folder;
+  PairPlan plan = plan_of(folder, "obey", "end_in_turn", {{"turn", 5}});
+  plan.slices = 8;
+  PairResult result = run_pair(plan);
+  CHECK(result.runs[0].reason == "");
+  CHECK(result.runs[1].reason == "");
+  CHECK(result.complete());
+  CHECK(result.wanted == 4);
+  CHECK(order_of(result) == "ABBAABBA");  // of its fifth block side A had its turn
+  check_nothing_left(plan);
+
+  const test::TemporaryFolder second;
+  plan = plan_of(second, "end_in_turn", "obey", {{"turn", 5}});
+  plan.slices = 9;  // fewer than half
+  result = run_pair(plan);
+  CHECK_FALSE(result.complete());
+  CHECK(result.runs[0].outcome == Outcome::Failed);
+  CHECK_THAT(result.runs[0].reason, ContainsSubstring("ended by itself after 4 of 9 slices"));
+  CHECK(result.runs[1].outcome == Outcome::Killed);
+
+  const test::TemporaryFolder third;
+  plan = plan_of(third, "obey", "end_in_turn", {{"turn", 4}});  // too few to tell a warm-up
+  CHECK_FALSE(run_pair(plan).complete());
+  check_nothing_left(plan);
+}
+
 TEST_CASE("a side that never gets ready ends the pair before the other begins", "[pair]") {
   const test::TemporaryFolder folder;
   PairPlan plan = plan_of(folder, "unsupported", "obey");

@@ -16,7 +16,7 @@
 ///   without end eat_memory       touches memory up to `bytes`, in `processes` children if there are any lie_version,
 ///   lie_order, lie_negative, lie_time, lie_no_hello, lie_steps, not_json, after_end; recite says what is in `events`
 ///   ignore_turns     trains on when it should wait;   greedy   trains one step more than its turn crash_in_turn dies
-///   in its turn number `turn`
+///   in its turn number `turn`;   end_in_turn ends well in it
 ///
 /// All that `computed` says of time is computed, but for a between-process spread of at most 10 us in its import.
 /// A run that names a file as `until` waits after its first sample until that file is there; a pair does so for
@@ -242,7 +242,9 @@ class FakeWorker {
     std::ifstream turns(*request_.turns);
     std::int64_t steps = 0;
     for (std::int64_t turn = 1; turns >> steps; ++turn) {
-      if (settings_.mode == "crash_in_turn" && turn == settings_.integer("turn", 2)) crash(SIGSEGV);
+      const bool is_last = turn == settings_.integer("turn", 2);
+      if (settings_.mode == "crash_in_turn" && is_last) crash(SIGSEGV);
+      if (settings_.mode == "end_in_turn" && is_last) return;
       train(settings_.mode == "greedy" ? steps + 1 : steps);
     }
   }

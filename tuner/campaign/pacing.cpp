@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "measure/gate/learning.hpp"
+#include "tuner/campaign/pair_limits.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -123,7 +124,7 @@ std::optional<nanoseconds> run_limit(const Budget& budget, const PaceState& stat
   const auto whole = whole_time(budget, state), left = time_left(budget, state);
   if (!left) return std::nullopt;
   const bool is_kept = !state.verified && keeps_verdict(*whole, state);
-  return std::max(*left - (is_kept ? state.verdict : nanoseconds{0}), kPatience * of_default);
+  return std::max(*left - (is_kept ? share(state.verdict, kVerdictMargin) : nanoseconds{0}), kPatience * of_default);
 }
 
 std::optional<nanoseconds> whole_time(const Budget& budget, const PaceState& state) {
@@ -211,6 +212,7 @@ Pace pace_of(const measure::CommandTemplate& own, const space::Trial& trial, nan
     const auto evaluations = epochs_ended(*trial.parts, steps);
     const double most = evaluations > 0 ? kMostAround + space::startup_time(*trial.parts) : beside;
     result.around = std::min(beside, most);
+    result.left_out = PairLimits::kLeftOut;
     if (evaluations > 0) result.evaluation = (beside - result.around) / static_cast<double>(evaluations);
   } else if (steps > 0) {
     const double lines = (lasted - first_step(*trial.parts)) / static_cast<double>(steps);
@@ -240,7 +242,7 @@ nanoseconds forecast_trial(const RunSettings& run, const Pace& configuration) {
 nanoseconds forecast_pair(const VerifySettings& verify, const Pace& baseline, const Pace& candidate) {
   const SliceSteps steps = slice_steps(verify, baseline.parts, candidate.parts);
   const auto side = [&](const Pace& each, std::int64_t turn) {
-    return each.whole_run ? *each.whole_run : kMargin * each.run_of(verify.slices * turn);
+    return each.whole_run ? *each.whole_run : kMargin * each.run_of(verify.slices * (turn + each.left_out));
   };
   return forecast_of(side(baseline, steps.baseline) + side(candidate, steps.candidate));
 }

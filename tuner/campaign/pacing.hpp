@@ -78,6 +78,9 @@ inline constexpr int kFewestMoreTrials = 3;
 
 /// A run of the search is never ended for its time before it has taken so many times what the default takes.
 inline constexpr int kPatience = 3;
+/// What is kept from such a run for a verdict, as a multiple of its forecast: real pairs of scripts took up to 1.3
+/// times as long.
+inline constexpr double kVerdictMargin = 1.3;
 /// How long a run of the search that begins now may take: until the time that a verdict takes, where that is kept, or
 /// the budget's end; no less than kPatience of the default's. Empty: the budget has no end.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> run_limit(const Budget& budget, const PaceState& state,
@@ -123,6 +126,8 @@ struct Pace {
   /// are seen in it, and what the run lasted beyond them is none of their time.
   double around = 0;
   double evaluation = 0;
+  /// Steps that a script trains in each turn of a pair beside those that are timed.
+  std::int64_t left_out = 0;
 
   /// Seconds of a process that trains so many steps, as turns count them.
   [[nodiscard]] double run_of(std::int64_t steps) const;

@@ -24,14 +24,19 @@ PairOrder PairLimits::fitted(PairOrder order) const {
 }
 
 std::optional<std::string> PairLimits::learn(const PairOrder& order, const PairAnswer& answer) {
-  for (const space::Run* run : {&answer.pair.baseline.run, &answer.pair.candidate.run}) {
-    if (run->outcome != space::Outcome::Failed || run->exit_code != 0) continue;
-    const std::int64_t steps = measure::count_steps(run->samples);
+  for (const auto& [side, with] :
+       {std::pair(&answer.pair.baseline, &order.baseline), std::pair(&answer.pair.candidate, &order.candidate)}) {
+    const space::Run& run = side->run;
+    if (run.outcome != space::Outcome::Failed || run.exit_code != 0) continue;
+    const std::int64_t timed = measure::count_steps(run.samples), turn = std::max<std::int64_t>(1, with->slice_steps);
+    // Of a script that leaves none out that is too few, never too many: it has begun at most as many turns as it has.
+    const std::int64_t steps = timed + kLeftOut * ((timed + turn - 1) / turn);
     const std::int64_t fits = steps / std::max<std::int64_t>(1, order.slices) - kLeftOut;
     if (fits < 1 || fits >= longest_turn(order)) continue;
     longest_ = longest_ == 0 ? fits : std::min(longest_, fits);
-    return fmt::format("pair {}: the command ended by itself after {} steps: turns have {} steps from now on, not {}",
-                       order.index, steps + 1, longest_, longest_turn(order));
+    return fmt::format(
+        "pair {}: the command ended by itself after {} timed steps: turns have {} steps from now on, not {}",
+        order.index, timed, longest_, longest_turn(order));
   }
   return std::nullopt;
 }

@@ -357,6 +357,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   if (command.steps) document["run"]["steps"] = *command.steps;
   if (command.steps_per_sample) document["run"]["steps_per_sample"] = *command.steps_per_sample;
   if (command.slice_steps) document["verify"]["slice_steps"] = *command.slice_steps;
+  if (command.slices) document["verify"]["slices"] = *command.slices;
   if (command.deadline) document["run"]["deadline"] = fmt::format("{}s", command.deadline->count());
   return document;
 }

@@ -45,6 +45,7 @@ struct OwnCommand {
   std::optional<std::int64_t> steps;             ///< timed steps of a run; empty: as usual
   std::optional<std::int64_t> steps_per_sample;  ///< steps that belong together; empty: each is a sample
   std::optional<std::int64_t> slice_steps;       ///< steps of a turn in a pair; empty: as usual
+  std::optional<std::int64_t> slices;            ///< turns of each process of a pair; empty: as usual
   std::optional<std::chrono::seconds> deadline;  ///< longest time of a run; empty: as usual
   /// Values of these two that differ on this machine (measure::distinct_affinities).
   std::vector<std::string> affinities = {"none", "close", "spread"};

@@ -24,12 +24,22 @@ constexpr std::chrono::seconds kLongestLook{8};
 /// As the worker asks for where it is to find out (kernels/command/command_run.cpp).
 constexpr std::int64_t kDetectSteps = 20;
 
+/// Until the end of the first step.
+std::chrono::nanoseconds start_of(const space::Run& run) {
+  std::chrono::nanoseconds start{};
+  for (const space::Phase& phase : run.phases) start += phase.wall;
+  return start;
+}
+
 /// Unix time in ns; 0: no step was seen.
 std::int64_t first_step_ended(const space::Run& run) {
-  if (run.samples.empty()) return 0;
-  std::chrono::nanoseconds before{};
-  for (const space::Phase& phase : run.phases) before += phase.wall;
-  return run.started_unix_ns + before.count();
+  return run.samples.empty() ? 0 : run.started_unix_ns + start_of(run).count();
+}
+
+std::chrono::nanoseconds time_beside_steps(const space::Run& run) {
+  std::chrono::nanoseconds rest = run.wall - start_of(run);
+  for (const space::Sample& sample : run.samples) rest -= sample.wall;
+  return std::max(rest, std::chrono::nanoseconds{0});
 }
 
 }  // namespace
@@ -69,6 +79,7 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
                                         .by_others = killed_by_others(run, control.stop)});
   }
   CommandProbe probe{.wall = run.wall,
+                     .beside = time_beside_steps(run),
                      .log_tail = run.log_tail,
                      .training = read_training_report(report),
                      .files = read_written_files(plan.folder / "view.json", first_step_ended(run)),

@@ -21,6 +21,7 @@ struct CommandProbe {
   std::int64_t steps = 0;                             ///< reported behind the first
   bool ended_by_itself = false;                       ///< before all steps that were asked for
   std::chrono::nanoseconds wall{};                    ///< time of the whole process
+  std::chrono::nanoseconds beside{};                  ///< of it behind the first step, what was no step: evaluations
   std::string log_tail;                               ///< end of what it printed
   std::optional<SeenTraining> training;               ///< what the module in front of it saw
   std::optional<WrittenFiles> files;                  ///< what it wrote, under a private view

@@ -32,10 +32,10 @@ TEST_CASE("turns are as short as a command needs that ends by itself", "[turns]"
   PairLimits turns;
   CHECK(turns.fitted(order_of(60, 64)).candidate.slice_steps == 64);
   const auto said = turns.learn(order_of(60, 60), answer_of(kPartner, run_of(space::Outcome::Failed, 0, 90)));
-  CHECK(said == "pair 3: the command ended by itself after 91 steps: turns have 10 steps from now on, not 60");
+  CHECK(said == "pair 3: the command ended by itself after 90 timed steps: turns have 11 steps from now on, not 60");
   const auto fitted = turns.fitted(order_of(30, 60));
   CHECK(fitted.baseline.slice_steps == 5);
-  CHECK(fitted.candidate.slice_steps == 10);
+  CHECK(fitted.candidate.slice_steps == 11);
   CHECK(turns.fitted(order_of(4, 8)).candidate.slice_steps == 8);
   CHECK(turns.fitted(order_of(1, 60)).baseline.slice_steps == 1);
 }
@@ -44,9 +44,15 @@ TEST_CASE("a limit becomes only shorter", "[turns]") {
   PairLimits turns;
   REQUIRE(turns.learn(order_of(60, 60), answer_of(run_of(space::Outcome::Failed, 0, 90), kPartner)));
   REQUIRE(turns.learn(order_of(60, 60), answer_of(run_of(space::Outcome::Failed, 0, 120), kPartner)));
-  CHECK(turns.fitted(order_of(60, 60)).baseline.slice_steps == 10);
+  CHECK(turns.fitted(order_of(60, 60)).baseline.slice_steps == 11);
   REQUIRE(turns.learn(order_of(60, 60), answer_of(run_of(space::Outcome::Failed, 0, 60), kPartner)));
   CHECK(turns.fitted(order_of(60, 60)).baseline.slice_steps == 5);
+}
+
+TEST_CASE("steps that no turn's time has are the command's all the same", "[turns]") {
+  PairLimits turns;  // 68 steps: three turns were begun, of which each leaves five out
+  REQUIRE(turns.learn(order_of(11, 19), answer_of(kPartner, run_of(space::Outcome::Failed, 0, 53))));
+  CHECK(turns.fitted(order_of(11, 19)).candidate.slice_steps == 6);
 }
 
 TEST_CASE("a pair that failed otherwise, or has no shorter turns, has failed", "[turns]") {
@@ -55,9 +61,9 @@ TEST_CASE("a pair that failed otherwise, or has no shorter turns, has failed", "
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 1, 90), kPartner)));
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Crashed, 0, 50), kPartner)));
   CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, std::nullopt, 50), kPartner)));
-  CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 35), kPartner)));
-  CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 90), kPartner)));
-  CHECK(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 89), kPartner)));
+  CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 15), kPartner)));
+  CHECK_FALSE(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 60), kPartner)));
+  CHECK(turns.learn(order, answer_of(run_of(space::Outcome::Failed, 0, 59), kPartner)));
 }
 
 TEST_CASE("a command that fails beside the other one has pairs one after the other", "[turns]") {

@@ -13,6 +13,7 @@
 #include "measure/run/launch.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/pacing.hpp"
+#include "tuner/campaign/pair_limits.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/slurm_section.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -173,6 +174,17 @@ std::int64_t in_rounds(const tuner::CommandProbe& seen, std::int64_t steps, std:
   return std::min(rounds, std::max(fewest, (steps + each - 1) / each)) * each;
 }
 
+/// Steps of as many whole epochs as a run may have: of short ones several, where what stands between them, as the
+/// first run had it, takes less than a third of a run.
+std::int64_t steps_of_epochs(const tuner::CommandProbe& seen, std::int64_t of_one) {
+  constexpr double kShare = 0.3;
+  const std::int64_t ended = seen.steps / of_one;
+  if (ended == 0) return of_one;
+  const double between = static_cast<double>(seen.beside.count()) / static_cast<double>(ended);
+  const double more = kShare * static_cast<double>(seen.wall.count()) / std::max(between, 1.0);
+  return of_one * (1 + static_cast<std::int64_t>(std::min(more, 1000.0)));
+}
+
 /// Timed steps of a run: seconds distinguish configurations, and an epoch's last steps may be other ones.
 std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 3;
@@ -183,16 +195,27 @@ std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   const auto steps =
       in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), kFewestRounds);
   if (seen.ended_by_itself || seen.training->round || !seen.training->steps_per_epoch) return steps;
-  return std::min(steps, std::max<std::int64_t>(2, *seen.training->steps_per_epoch - 2));
+  return std::min(steps, std::max<std::int64_t>(2, steps_of_epochs(seen, *seen.training->steps_per_epoch) - 2));
 }
 
-/// Steps of a turn: behind the pause before it the first ones are not timed, and should be few beside the others.
-std::optional<std::int64_t> steps_of_turn(const tuner::CommandProbe& seen) {
+/// How the processes of a pair take turns. Behind the pause before a turn the first steps are not timed, and should be
+/// few beside the others; a short training has steps for shorter turns, or fewer.
+void plan_turns(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   constexpr double kSeconds = 0.6;
-  constexpr std::int64_t kFewest = 4, kMost = 100;
+  constexpr std::int64_t kFewest = 4, kMost = 100, kFewestTurns = 2;
+  constexpr double kOfFaster = 1.5;  // a configuration that is so much faster has turns of so many more steps
   const auto step = step_seconds_of(seen);
-  if (seen.timing != Timing::Steps || !step) return std::nullopt;
-  return in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), 1);
+  if (seen.timing != Timing::Steps || !step) return;
+  const std::int64_t all = steps_there_are(seen);
+  const auto room = [&](std::int64_t turns) {
+    return static_cast<std::int64_t>(static_cast<double>(all / turns - tuner::PairLimits::kLeftOut) / kOfFaster);
+  };
+  const std::int64_t usual = tuner::VerifySettings{}.slices;
+  std::int64_t turns = usual;
+  while (turns > kFewestTurns && room(turns) < kFewest) --turns;
+  if (turns != usual) command.slices = turns;
+  const std::int64_t wanted = std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost);
+  command.slice_steps = in_rounds(seen, std::min(wanted, std::max<std::int64_t>(1, room(turns))), 1);
 }
 
 /// As of a trial that ran as the command did, whose one run this was.
@@ -233,7 +256,7 @@ bool varies_batch(const tuner::OwnCommand& command) {
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
   command.steps = steps_of_run(seen);
-  command.slice_steps = steps_of_turn(seen);
+  plan_turns(seen, command);
   if (seen.training) {
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
