@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 
@@ -156,12 +157,30 @@ void cover_folder(const ViewPlan& plan, const fs::path& root, OverlayTree& tree)
   if (needs_showing(plan.run, plan)) run.show_alone(below_root(plan.run));
 }
 
+/// Sockets with a name that processes of this machine have open. Through an overlay nobody is reached by them.
+std::set<fs::path> named_sockets() {
+  std::set<fs::path> sockets;
+  std::ifstream table("/proc/net/unix");
+  for (std::string line; std::getline(table, line);) {
+    const std::size_t path = line.find(" /");
+    std::error_code error;
+    if (path != std::string::npos && fs::is_socket(line.substr(path + 1), error)) sockets.insert(line.substr(path + 1));
+  }
+  return sockets;
+}
+
 /// A root in which everything that this user may write is covered, but for caches and shares.
 void enter_covered_root(const ViewPlan& plan, const fs::path& layers, OverlayTree& tree) {
   const fs::path root = layers / "root";
   fs::create_directory(root);
   tree.cover("/", root, {.whole = false, .copied_bytes = kOutsideFileBytes});
   cover_folder(plan, root, tree);
+  for (const fs::path& socket : named_sockets()) {
+    try {
+      show(socket, root / socket.relative_path());
+    } catch (const std::exception&) {  // nobody is reached by it
+    }
+  }
   change_root(root);
 }
 

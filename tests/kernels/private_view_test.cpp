@@ -6,7 +6,9 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -337,6 +339,23 @@ TEST_CASE("it is told when a new file was made, and not of one that was there", 
   CHECK(!written[0].contains("made_unix_ns"));
   CHECK(written[1]["made_unix_ns"].get<std::int64_t>() >= before.count());
   CHECK(written[1]["made_unix_ns"].get<std::int64_t>() <= now().count());
+}
+
+TEST_CASE("a server that listens beside the folder is reached", "[view]") {
+  need_overlay();
+  Project project;
+  project.options.view.covers_outside = GENERATE(false, true);
+  const fs::path name = project.base() / "server socket";
+  const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  REQUIRE(name.native().size() < sizeof address.sun_path);
+  name.native().copy(address.sun_path, name.native().size());
+  REQUIRE(::bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(server, 4) == 0);
+  const std::string script = "import socket; socket.socket(socket.AF_UNIX).connect('" + name.string() + "')";
+  CHECK(project.run("python3 -c \"" + script + "\" 2> $TMPDIR/error") == 0);
+  CAPTURE(project.said("error"));
+  ::close(server);
 }
 
 TEST_CASE("shared folders are written for real, wherever they and the runs lie", "[view]") {
