@@ -41,6 +41,10 @@ bool is_of_the_system(const fs::path& folder) {
   return std::ranges::find(kFolders, folder) != kFolders.end();
 }
 
+std::string with_reason(const fs::path& path, const std::string& why) {
+  return path.string() + " (" + why + ")";
+}
+
 void make_mount_point(const fs::path& place, bool folder) {
   const int made = folder ? ::mkdir(place.c_str(), 0700) : ::mknod(place.c_str(), S_IFREG | 0600, 0);
   if (made != 0) give_up("cannot make '" + place.string() + "'");
@@ -89,7 +93,7 @@ void OverlayTree::cover_if_possible(const fs::path& real, const fs::path& place)
   try {
     cover(real, place, {.whole = true});
   } catch (const std::exception& error) {
-    state_.notes.push_back("not watched: " + real.string() + " (" + error.what() + ")");
+    state_.notes.push_back("not watched: " + with_reason(real, error.what()));
   }
 }
 
@@ -122,7 +126,7 @@ void OverlayTree::cover_entry(const fs::directory_entry& entry, BuiltFolder& bui
 
 void OverlayTree::show_unwatched(const fs::path& real, const fs::path& place, const std::string& why) {
   if (!fs::exists(fs::symlink_status(real))) return;  // it went away meanwhile
-  const std::string what = real.string() + " (" + why + ")";
+  const std::string what = with_reason(real, why);
   try {
     show(real, place);
     state_.notes.push_back("not watched: " + what);

@@ -291,7 +291,7 @@ Side other_of(Side side) {
   return side == Side::A ? Side::B : Side::A;
 }
 
-/// Of each side of a pair whose command ended before all were run: neighbours are told apart from a warm-up.
+/// Of each side of a pair whose command ended before all were run: steady ones are left behind a warm-up.
 constexpr std::size_t kFewestSlices = 4;
 
 // Where the alternation came to an end before its time.
@@ -308,7 +308,7 @@ class Pair {
   PairResult run() {
     result_.wanted = plan_.slices;
     const Stop stop = alternate();
-    if (stop.why == Wait::Done || is_shorter(stop)) {
+    if (stop.why == Wait::Done || end_shorter(stop)) {
       record(Side::A, std::nullopt);
       record(Side::B, std::nullopt);
     } else {
@@ -320,8 +320,8 @@ class Pair {
  private:
   Stop alternate();
   void settle(const Stop& stop);
-  /// Whether a side that had no more steps has left turns enough to be judged by.
-  [[nodiscard]] bool is_shorter(const Stop& stop);
+  /// Where a side had no more steps: ends the other one, and keeps the slices that both have. False: they are too few.
+  [[nodiscard]] bool end_shorter(const Stop& stop);
   void record(Side side, const std::optional<Judgement>& verdict);
   [[nodiscard]] std::size_t slices_of(Side side) const;
 
@@ -355,7 +355,7 @@ Stop Pair::alternate() {
   return {};
 }
 
-bool Pair::is_shorter(const Stop& stop) {
+bool Pair::end_shorter(const Stop& stop) {
   if (stop.why != Wait::Ended || !live_[index_of(other_of(stop.side))] || live(stop.side).broken() ||
       live(stop.side).record(std::nullopt).outcome != Outcome::Ok) {
     return false;
