@@ -128,14 +128,22 @@ void close_all_but(int kept) {
   close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
 }
 
+// Handlers of the process that was forked would act for it: theirs are the pipes that it listens on.
+void forget_handlers() {
+  for (int each = 1; each < NSIG; ++each) {
+    struct sigaction action{};
+    if (sigaction(each, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) signal(each, SIG_DFL);
+  }
+}
+
+/// All signals are blocked when it begins.
 [[noreturn]] void keep(const KeptCommand& command, pid_t parent, int report) {
   setpgid(0, 0);
-  sigset_t all, awaited;
-  sigfillset(&all);
+  sigset_t awaited;
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
   sigaddset(&awaited, SIGTERM);
-  sigprocmask(SIG_SETMASK, &all, nullptr);
+  forget_handlers();
   signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would reap for us
   prctl(PR_SET_NAME, "nocturne-keeper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -170,8 +178,15 @@ void close_all_but(int kept) {
 /// close-on-exec. Returns its pid, or -1 and errno.
 pid_t start_keeper(const KeptCommand& command, int report) {
   const pid_t parent = getpid();
+  // What is sent to the keeper at once waits until it listens; a handler of ours would take it for our own.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t keeper = fork();
+  const int error = errno;
   if (keeper == 0) keep(command, parent, report);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
   return keeper;
 }
 

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
@@ -469,6 +470,27 @@ TEST_CASE("one that is deaf to that is killed with all it started", "[artifact]"
   (void)run_command({.argv = {"/bin/sh", "-c", script}, .polite = std::chrono::milliseconds(50)}, workshop / "said",
                     Clock::now() + std::chrono::minutes(5), source.get_token());
   CHECK(dies_soon(workshop / "child"));
+}
+
+TEST_CASE("what ends a command is not heard by whoever started it", "[artifact]") {
+  // As the subcommands that measure do it: a handler writes into a pipe, which a process just forked shares.
+  static std::array<int, 2> pipe{-1, -1};
+  REQUIRE(pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) == 0);
+  struct sigaction action{}, before{};
+  action.sa_handler = [](int) { [[maybe_unused]] const ssize_t written = write(pipe[1], "!", 1); };
+  sigaction(SIGTERM, &action, &before);
+  const Workshop workshop;
+  const auto begin = Clock::now();
+  for (int i = 0; i < 50; ++i) {
+    const Command command{.argv = {"/bin/sleep", "600"}, .polite = std::chrono::milliseconds(i % 2)};
+    const auto ended = run_command(command, workshop / "log", Clock::now() + std::chrono::microseconds(40 * (i % 10)));
+    CHECK(ended.end == CommandEnd::DeadlinePassed);
+  }
+  sigaction(SIGTERM, &before, nullptr);
+  char heard = 0;
+  CHECK(read(pipe[0], &heard, 1) < 0);
+  CHECK(Clock::now() - begin < std::chrono::seconds(10));  // none had to be killed because it was deaf
+  for (const int each : pipe) close(each);
 }
 
 TEST_CASE("a command reads what it is given, and its complaints go elsewhere", "[artifact]") {
