@@ -74,7 +74,8 @@ def enclosing(frame):
             except AttributeError:
                 pass
             else:  # what is around it is not over epochs, known or not
-                found += filter(None, [told(epochs, "%s of the %s" % (path.rpartition(".")[2], called))])
+                in_epochs = told(epochs, "%s of the %s" % (path.rpartition(".")[2], called))
+                found += filter(None, [_in_steps(frame, called) or in_epochs])
                 break
             continue
         nodes = _around(frame)
@@ -83,6 +84,18 @@ def enclosing(frame):
             if loop and 0 < loop.count <= MOST and (_counts_epochs(node) or not _is_installed(frame)):
                 found.append(loop)
     return found
+
+
+def _in_steps(frame, called):
+    """The steps that end Lightning's training where its epochs do not end it before; None: it has none."""
+    loop = frame.f_locals["self"]
+    try:
+        if 0 < loop.max_steps <= MOST and loop.trainer.estimated_stepping_batches == loop.max_steps:
+            place = frame.f_code.co_filename, frame.f_code.co_firstlineno
+            return Loop(loop.max_steps, "max_steps of the %s" % called, place, loop.trainer.global_step, True)
+    except Exception:  # one of another library, or what it cannot estimate
+        pass
+    return None
 
 
 def counted_on(frame):

@@ -24,6 +24,7 @@ from .hooks import Events, class_that_defines, hook
 from .loaders import Loaders
 
 SLOW_S = 5  # of a step with several backwards: from then on they are counted
+NO_OPTIMIZER = "no optimizer of PyTorch is used: each backward counts as a step, and the update is other time"
 
 
 def install(name, torch, session):
@@ -215,7 +216,7 @@ class Training(Events):
         now = recorder.lapped
         if self.unit == "optimizer step" and not self.optimizer_ends and not self.optimizers:
             self.unused = True
-            self.count_backwards("no optimizer of PyTorch is used: each backward counts as a step, and the update is other time")
+            self.count_backwards(NO_OPTIMIZER)
         elif self.backwards == 1:
             self.first_backward_at = now
         elif self.unit == "optimizer step" and now - self.first_backward_at > SLOW_S:
@@ -250,6 +251,7 @@ class Training(Events):
         self.recorder.lap("optimizer")
         if self.unused:  # one was made later
             self.unused, self.unit = False, "optimizer step"
+            self.session.notes.remove(NO_OPTIMIZER)
             self.periods.forget()
         if self.unit == "backward":
             return

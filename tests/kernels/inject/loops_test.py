@@ -289,6 +289,21 @@ class Headers(Loops):
             loop.max_epochs = -1  # as long as something else says
             self.assertEqual(loop.run(), [])
 
+    def test_lightnings_steps_are_one_where_its_epochs_do_not_end_it_before(self):
+        loop = self.module("lightning.fit_loop", """
+            class Loop:
+                max_epochs, max_steps = -1, 500
+                def run(self):
+                    while True:
+                        return here()
+            """).Loop()
+        loop.trainer = types.SimpleNamespace(estimated_stepping_batches=500, global_step=7)
+        self.assertEqual([(each.count, each.reached, each.text) for each in loop.run()], [(500, 7, "max_steps of the Trainer")])
+        loop.max_epochs, loop.trainer.estimated_stepping_batches = 6, 60
+        self.assertEqual(counts(loop.run()), [6])
+        del loop.trainer  # not to be estimated
+        self.assertEqual(counts(loop.run()), [6])
+
     def test_an_engine_of_ignite_has_its_epochs_in_its_state(self):
         engine = self.module("ignite.engine.engine", """
             class Engine:

@@ -211,6 +211,19 @@ class Steps(unittest.TestCase):
             self.assertEqual(run.seconds(), [5.75, 5.75] + [6.75] * 7)
             self.assertEqual({each["loss"] for each in run.events("sample")}, {0.25})
 
+    def test_an_optimizer_that_is_made_at_the_first_update_counts_its_steps(self):
+        with trained("""
+    del optimizer
+    made = []
+    def update(loss):
+        loss.backward()
+        made or made.append(torch.optim.SGD(model.parameters()))
+        made[0].step()
+    train(2, update)""") as run:
+            self.ran(run)
+            self.assertEqual(run.json()["unit"], "optimizer step")
+            self.assertNotIn("no optimizer", run.notes())
+
     def test_without_an_optimizer_backwards_are_counted(self):
         with trained("del optimizer\ntrain(1, lambda loss: (loss.backward(), spend(1)))") as run:
             self.ran(run)
