@@ -1,6 +1,8 @@
 #include "tuner/campaign/history.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +13,8 @@
 
 namespace nocturne::tuner {
 namespace {
+
+using std::chrono::nanoseconds;
 
 nlohmann::json section(const nlohmann::json& document, const char* name) {
   return document.is_object() ? document.value(name, nlohmann::json::object()) : nlohmann::json::object();
@@ -28,6 +32,14 @@ bool same_objective(const nlohmann::json& a, const nlohmann::json& b) {
 
 std::vector<db::StoredTrial> trials_of(const db::Store& store, db::CampaignId campaign) {
   return store.list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kMostTrialsOfCampaign});
+}
+
+/// Numbers of the trials whose run timed out after so long.
+std::set<std::int64_t> waited_for(const db::Store& store, db::CampaignId campaign, nanoseconds hopeless) {
+  std::set<std::int64_t> trials;
+  for (const db::RunSpan& each : store.run_spans(campaign))
+    if (each.outcome == space::Outcome::Timeout && each.wall >= hopeless) trials.insert(each.trial);
+  return trials;
 }
 
 std::string counted(std::size_t count, const char* noun) {
@@ -79,15 +91,23 @@ std::vector<db::HistorySource> choose_history(const db::Store& store, const Circ
   return same;
 }
 
+nanoseconds hopeless_wait(const RunSettings& run, const Budget& budget) {
+  const nanoseconds wait = run.deadline * 4 / 5;
+  return budget.wall ? std::min<nanoseconds>(wait, *budget.wall / 5) : wait;
+}
+
 std::vector<search::History> load_history(const db::Store& store, const std::vector<db::HistorySource>& sources,
-                                          const space::Objective& objective) {
+                                          const space::Objective& objective, std::optional<nanoseconds> hopeless) {
   std::vector<search::History> history;
   for (const db::HistorySource& source : sources) {
     auto trials = trials_of(store, source.campaign);
     search::History campaign{.same_machine_and_workload = source.same, .trials = {}};
+    std::set<std::int64_t> failures;
+    if (source.same && hopeless) failures = waited_for(store, source.campaign, *hopeless);
     for (db::StoredTrial& each : trials) {
       campaign.name = each.campaign_name;
-      if (each.trial.number >= source.trials || each.trial.outcome == space::Outcome::Timeout) continue;
+      if (each.trial.number >= source.trials) continue;
+      if (each.trial.outcome == space::Outcome::Timeout && !failures.contains(each.trial.number)) continue;
       if (each.trial.estimate && each.trial.parts)
         each.trial.estimate->value = space::total_time(*each.trial.parts, objective.primary);
       campaign.trials.push_back(std::move(each.trial));
@@ -98,10 +118,10 @@ std::vector<search::History> load_history(const db::Store& store, const std::vec
 }
 
 std::vector<search::History> history_of(const db::Store& store, db::CampaignId campaign, const std::string& strategy,
-                                        const space::Objective& objective) {
+                                        const space::Objective& objective, std::optional<nanoseconds> hopeless) {
   if (!search::uses_history(strategy)) return {};
   const auto sources = store.history(campaign);
-  return load_history(store, sources, objective);
+  return load_history(store, sources, objective, hopeless);
 }
 
 std::string to_text(const std::vector<search::History>& history, const space::Space& space) {

@@ -9,17 +9,21 @@
 /// Which ones they are is stored when a campaign begins, with the number of their trials: a campaign that is resumed
 /// knows what it knew, whatever was finished or went on since.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "db/store.hpp"
 #include "search/registry.hpp"
+#include "space/budget.hpp"
 #include "space/fingerprint.hpp"
 #include "space/objective.hpp"
 #include "space/space.hpp"
+#include "tuner/campaign_file/campaign_file.hpp"
 
 namespace nocturne::tuner {
 
@@ -47,15 +51,21 @@ struct Circumstances {
 [[nodiscard]] std::vector<db::HistorySource> choose_history(const db::Store& store, const Circumstances& present,
                                                             const space::Space& space);
 
+/// What makes a timeout of the past a failure: the run waited about as long as the present deadline, or so long that
+/// waiting again is not worth that share of the present budget.
+[[nodiscard]] std::chrono::nanoseconds hopeless_wait(const RunSettings& run, const Budget& budget);
+
 /// Their trials. Times are those of the present objective: of trials with parts, T at its primary horizon. A timeout
-/// is left out: the deadline may be another.
+/// is left out, as the deadline may be another, but where a run of the same machine and workload waited `hopeless`.
 [[nodiscard]] std::vector<search::History> load_history(const db::Store& store,
                                                         const std::vector<db::HistorySource>& sources,
-                                                        const space::Objective& objective);
+                                                        const space::Objective& objective,
+                                                        std::optional<std::chrono::nanoseconds> hopeless = {});
 
 /// What a campaign knew when it began; nothing where its strategy does not learn from it.
 [[nodiscard]] std::vector<search::History> history_of(const db::Store& store, db::CampaignId campaign,
-                                                      const std::string& strategy, const space::Objective& objective);
+                                                      const std::string& strategy, const space::Objective& objective,
+                                                      std::optional<std::chrono::nanoseconds> hopeless = {});
 
 /// "history: 2 campaigns, 118 trials of this machine and workload; 1 campaign of
 /// another machine, workload or space gives a first order". Counts trials that are

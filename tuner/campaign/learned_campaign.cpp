@@ -153,8 +153,10 @@ std::expected<std::unique_ptr<LearnedCampaign>, std::string> learn_from(const db
   auto learned = std::make_unique<LearnedCampaign>(std::move(known->space));
   learned->campaign = campaign.name;
   learned->without = std::move(known->without);
-  learned->objective = objective_of(campaign.spec);
-  auto history = history_of(store, campaign.id, campaign.strategy, learned->objective);
+  const CampaignSections sections = sections_of(campaign.spec);
+  learned->objective = sections.objective;
+  auto history = history_of(store, campaign.id, campaign.strategy, learned->objective,
+                            hopeless_wait(sections.run, sections.budget));
   learned->history = to_text(history, learned->space);
   learned->search = std::make_unique<search::PrunedSearch>(
       learned->space, search::Options{.seed = static_cast<std::uint64_t>(campaign.seed),

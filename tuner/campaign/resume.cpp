@@ -116,7 +116,8 @@ Opening opening_of(const Session& session, const BegunCampaign& begun, const mea
 InformedStrategy make_informed_strategy(const Session& session, SessionLog& log) {
   const CampaignSpec& spec = session.spec;
   InformedStrategy informed;
-  auto history = history_of(session.store, session.campaign, spec.strategy.name, spec.objective);
+  auto history = history_of(session.store, session.campaign, spec.strategy.name, spec.objective,
+                            hopeless_wait(spec.run, spec.budget));
   informed.history = history;
   auto peaks = peaks_of_campaign(session.store, session.campaign);
   informed.costs = preparation_costs(session);

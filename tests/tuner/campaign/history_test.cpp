@@ -4,6 +4,9 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <functional>
+#include <optional>
 
 #include "search/history/prior.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -23,7 +26,7 @@ constexpr std::string_view kCampaign = R"({
     {"name": "precision", "stage": "run", "values": ["f32", "bf16"], "default": "f32"}EXTRA]},
   "worker": {"command": ["/bin/true"]},
   "strategy": {"name": "auto", "seed": SEED, "history": HISTORY},
-  "budget": {"trials": TRIALS},
+  "budget": {"trials": TRIALS}, "run": {"deadline": "DEADLINE"},
   "verify": {"pairs": 2, "finalists": 1, "simplify": false, "slices": 2, "slice_steps": 2, "accuracy_epochs": 0}
 })";
 
@@ -35,6 +38,7 @@ struct CampaignWish {
   std::string network = "mnist_cnn";
   std::string extra;  ///< more parameters
   int primary = 12;
+  std::string deadline = "2min";
 };
 
 tuner::CampaignSpec spec_of(const CampaignWish& wanted) {
@@ -49,6 +53,7 @@ tuner::CampaignSpec spec_of(const CampaignWish& wanted) {
   put("SEED", std::to_string(wanted.seed));
   put("HISTORY", wanted.history ? "true" : "false");
   put("TRIALS", std::to_string(wanted.trials));
+  put("DEADLINE", wanted.deadline);
   auto spec = tuner::parse_campaign(text, "history.json", "/", space::Facts());
   if (!spec) FAIL(tuner::to_text(spec.error()));
   return std::move(*spec);
@@ -80,7 +85,8 @@ struct Sessions final : tuner::Observer {
     executor.id_suffix = std::to_string(count_++);
     tuner::SystemClock clock;
     tuner::Interruption interruption;
-    executor.fate = [&](std::size_t run, const space::Configuration&) {
+    executor.fate = [&](std::size_t run, const space::Configuration& configuration) {
+      if (times_out(configuration)) return space::Outcome::Timeout;
       if (killed_at < 0 || run < static_cast<std::size_t>(killed_at)) return space::Outcome::Ok;
       interruption.abandon();
       return space::Outcome::Killed;
@@ -108,6 +114,7 @@ struct Sessions final : tuner::Observer {
   }
   [[nodiscard]] std::filesystem::path file() const { return folder.path() / "test.db"; }
 
+  std::function<bool(const space::Configuration&)> times_out = [](const auto&) { return false; };
   test::TemporaryFolder folder;
   std::vector<std::string> notes;
   std::vector<space::Configuration> asked;
@@ -233,6 +240,44 @@ TEST_CASE("times of the past are those of the present horizon, and of the trials
   REQUIRE(history[0].trials.size() == 8);
   for (const auto& trial : history[0].trials)
     CHECK(trial.estimate->value == Catch::Approx(space::total_time(*trial.parts, 90)));
+}
+
+TEST_CASE("a timeout of the past is a failure where the run waited about as long as it may now", "[campaign]") {
+  const auto is_bf16 = [](const space::Configuration& each) {
+    return *each.find("precision") == space::Value("bf16");
+  };
+  Sessions sessions;
+  sessions.times_out = is_bf16;
+  sessions.sit({.name = "first", .trials = 20});
+  const auto timeouts_of = [&](bool same, std::optional<std::chrono::nanoseconds> hopeless) {
+    const auto id = sessions.open().find_campaign("first").value().id;
+    const db::HistorySource source{.campaign = id, .same = same, .trials = 20};
+    const auto history = tuner::load_history(sessions.open(), {source}, {}, hopeless);
+    return std::ranges::count(history.at(0).trials, space::Outcome::Timeout, &space::Trial::outcome);
+  };
+  const auto timed_out = std::ranges::count_if(sessions.asked, is_bf16);
+  REQUIRE(timed_out > 0);
+  CHECK(timeouts_of(true, std::chrono::milliseconds(1)) == timed_out);
+  CHECK(timeouts_of(true, std::chrono::hours(1)) == 0);  // it did not wait that long
+  CHECK(timeouts_of(true, std::nullopt) == 0);
+  CHECK(timeouts_of(false, std::chrono::milliseconds(1)) == 0);  // another machine may be faster
+
+  const auto before = sessions.asked;
+  sessions.asked.clear();
+  sessions.sit({.name = "second", .trials = 20, .seed = 5, .deadline = "1ms"});
+  CHECK(std::ranges::none_of(sessions.asked, [&](const space::Configuration& each) {
+    return is_bf16(each) && std::ranges::find(before, each) != before.end();
+  }));
+  sessions.asked.clear();
+  sessions.sit({.name = "third", .trials = 20, .seed = 5});  // two minutes: they are tried again
+  CHECK(std::ranges::any_of(sessions.asked, is_bf16));
+}
+
+TEST_CASE("how long is too long to wait again depends on the deadline and the budget", "[campaign]") {
+  using namespace std::chrono_literals;
+  CHECK(tuner::hopeless_wait({.deadline = 100s}, {}) == 80s);
+  CHECK(tuner::hopeless_wait({.deadline = 100s}, {.wall = 1h}) == 80s);
+  CHECK(tuner::hopeless_wait({.deadline = 100s}, {.wall = 300s}) == 60s);
 }
 
 }  // namespace nocturne::test
