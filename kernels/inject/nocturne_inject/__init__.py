@@ -43,7 +43,9 @@ class Session(object):
         self.recorder = None        # from begin_to_speak() on
         self.speaks = None          # whether begin_to_speak() succeeded; None: not tried
         self.imported_at = None     # (monotonic, process_time) when the last framework had been imported
-        self.learning = None
+        self.modules = {}           # {framework, as the levers' files name it: its module}, of those that were imported
+        self.learners = {}          # {framework: what records for the training check}
+        self.events = []            # Events of all frameworks
         self.report = None
         self.fits = 0               # calls of Keras's fit, evaluate and predict that are under way, on whatever backend
         self.listening = self.timing = any(environment.get(name) for name in (
@@ -70,7 +72,10 @@ class Session(object):
         self.pid = os.getpid()
         if self.speaks is not None:
             self.listening = False
-            self.recorder = self.report = self.learning = None
+            self.recorder = self.report = None
+            self.learners = {}
+            for each in self.events:
+                each.learning = None
 
     def begin_to_speak(self):
         """At the first sign of training. Returns whether this process is the one that speaks."""
@@ -96,12 +101,26 @@ class Session(object):
         if self.report:
             self.guarded(self.report.write)()
 
-    def install_levers(self, framework, module):
-        """To be called once a framework, which the report is then about; `framework` as the levers' files name it."""
-        from . import levers
+    def about(self, framework):
+        """The report is about the framework that trains; until one does, about the last that was imported."""
         if self.report:
-            seen = self.report.seen
+            seen, module = self.report.seen, self.modules[framework]
             seen.framework, seen.module, seen.framework_version = framework, module, str(module.__version__)
+
+    def learn(self, framework, learner):
+        """`learner` records, where this framework trains."""
+        self.learners[framework] = learner
+        for each in self.events:
+            if each.framework == framework:
+                each.learning = learner
+        self.guarded(learner.install)()
+
+    def install_levers(self, framework, module):
+        """To be called once a framework; `framework` as the levers' files name it."""
+        from . import levers
+        self.modules[framework] = module
+        if self.speaks is None:
+            self.about(framework)
         self.failed_levers.update(levers.install(
             framework, module, self.environment, self.environment.get("NOCTURNE_INJECT_LEARNING_MODE") == "start"))
         if self.failed_levers and not self.timing:  # nobody else says so

@@ -58,9 +58,12 @@ def class_that_defines(kind, name):
 class Events(object):
     """What ends with an optimizer's work in any framework: which event is a step, and the recorder that is told."""
 
-    def __init__(self, session, alive=lambda: ()):
-        """`alive`: the keys that may yet cause an event."""
+    def __init__(self, session, framework, alive=lambda: ()):
+        """`framework`: as the session names it. `alive`: the keys that may yet cause an event."""
         self.session = session
+        self.framework = framework
+        self.learning = session.learners.get(framework)  # what records for the training check; None: nothing does
+        session.events.append(self)
         self.recorder = None
         self.several = False  # optimizers in a step, or who knows how many
         self.portions = 1     # how often what has ended trained on as many batches as the first step did
@@ -71,20 +74,21 @@ class Events(object):
         """At the first sign of training. Returns whether this process is the one that is timed."""
         if self.recorder is None and self.session.listening and self.session.begin_to_speak():
             self.recorder = self.session.recorder
+            self.session.about(self.framework)
             self.session.report.unit = unit
         return self.session.listening and self.recorder is not None
 
     def data_begins(self, arguments, named):
         """Before an iterator of a loader is made."""
-        if self.session.learning:
-            self.session.learning.seed()
+        if self.learning:
+            self.learning.seed()
         return arguments[0]
 
     def event(self, key, loss, count=1):
         """`key` caused an event. Returns whether a step has ended."""
         recorder, undecided = self.recorder, self.periods.pattern is None
         ends = self.periods.event(key)
-        if self.session.learning and self.session.learning.records:
+        if self.learning and self.learning.records:
             self.happened(loss, count)
         if not ends:
             return False
@@ -104,7 +108,7 @@ class Events(object):
 
     def happened(self, loss, count):
         """An event has been counted, and the recorder does not know yet: the training check is told."""
-        self.session.learning.event(self.periods, [loss], count)
+        self.learning.event(self.periods, [loss], count)
 
     def first_step(self):
         """The first step ends, and the recorder does not know yet. For the file of a framework to fill in."""

@@ -19,6 +19,7 @@ USUAL = 4                        # steps, in which it is learnt what a loop call
 def install(name, jax, session):
     if not session.report or session.report.seen.framework is None:  # libraries of other frameworks import it where it is there
         session.install_levers("jax", jax)
+    session.modules["jax"] = jax
     if session.timing:
         Training(jax, session)
 
@@ -83,7 +84,7 @@ class Training(object):
         self.aside = False       # another was called since the last step: an evaluation
         self.last = None         # a leaf of what the last step returned: it is there when all are
         self.old = None          # leaves of the last step before the first that counts: what is new since is its batch
-        self.events = Events(session, self.awaited)
+        self.events = Events(session, "jax", self.awaited)
         for name in ("jit", "pmap"):
             hook(session, jax, name, self.jit_begins, self.jit_ended)
         api = getattr(getattr(jax, "_src", None), "api", None)  # where jax.grad looks for it
@@ -228,7 +229,6 @@ class Training(object):
         """What a step shows before the first that counts has ended. Its batch is what is new in it, and no parameter: those
         have a shape that it returns, too, as gradients or updated."""
         seen, facts = self.session.report.seen, self.events.recorder.facts
-        seen.framework, seen.module, seen.framework_version = "jax", self.jax, str(self.jax.__version__)
         facts["versions"]["jax"] = seen.framework_version
         platform = next(iter(self.last.devices())).platform if hasattr(self.last, "devices") else self.jax.default_backend()
         seen.device = "cuda" if platform in ("cuda", "gpu") else platform

@@ -52,8 +52,10 @@ class Fit(object):
             hook(session, class_that_defines(keras.Model, "fit"), "fit", self.torch_begins)  # whose backwards are seen
             return
         else:
-            session.report.seen.framework, session.report.seen.framework_version = "keras", str(keras.__version__)
-        self.events = Events(session)
+            session.modules["keras"] = keras
+            if session.speaks is None:
+                session.about("keras")
+        self.events = Events(session, "tensorflow" if self.watch else "keras")
         self.callbacks = make_callbacks(self)
         hook(session, class_that_defines(keras.Model, "fit"), "fit", self.fit_begins, None, self.left)
         if session.report.path:

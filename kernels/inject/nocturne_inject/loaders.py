@@ -191,8 +191,8 @@ class Loaders(object):
             self.of(loader)
 
     def begins(self, arguments, named):
-        if self.session.learning:
-            self.session.learning.seed()
+        if self.training.learning:
+            self.training.learning.seed()
         loader = arguments[0]
         known = self.of(loader)
         if known.kind == "map":  # asked for its length, an iterable one would warn where it gives more

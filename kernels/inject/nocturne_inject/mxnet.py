@@ -14,8 +14,7 @@ def install(name, mxnet, session):
     session.install_levers("mxnet", mxnet)
     if session.environment.get("NOCTURNE_INJECT_LEARNING"):
         from .learning.mxnet import MXNet
-        session.learning = MXNet(mxnet, session)
-        session.guarded(session.learning.install)()
+        session.learn("mxnet", MXNet(mxnet, session))
     if session.timing:
         Training(mxnet, session)
 
@@ -25,13 +24,13 @@ class Training(object):
         self.mxnet = mxnet
         self.session = session
         self.trainers = weakref.WeakSet()  # that live
-        self.events = Events(session, lambda: {id(each) for each in self.trainers})
+        self.events = Events(session, "mxnet", lambda: {id(each) for each in self.trainers})
         self.alternating = Alternating(session)
         self.heads = []        # of the backwards since the last step
         self.backwards = 0     # under way, one inside the other
         self.stepping = None   # the trainer whose step is under way
         self.loaders = {}
-        session.report.look = self.look
+        session.report.looks["mxnet"] = self.look
         trainer = mxnet.gluon.Trainer
         hook(session, trainer, "__init__", lambda arguments, named: self.trainers.add(arguments[0]))
         for name in ("step", "update"):
@@ -56,8 +55,8 @@ class Training(object):
         if self.stepping is not None or not self.session.listening:
             return None
         self.stepping = arguments[0]
-        if self.session.learning:
-            self.session.learning.step_begins(arguments[0])
+        if self.events.learning:
+            self.events.learning.step_begins(arguments[0])
         return arguments[0], arguments[1] if len(arguments) > 1 else named.get("batch_size")
 
     def step_left(self, token):

@@ -14,8 +14,7 @@ def install(name, paddle, session):
     session.install_levers("paddle", paddle)
     if session.environment.get("NOCTURNE_INJECT_LEARNING"):
         from .learning.paddle import Paddle
-        session.learning = Paddle(paddle, session)
-        session.guarded(session.learning.install)()
+        session.learn("paddle", Paddle(paddle, session))
     if session.timing:
         Training(paddle, session)
 
@@ -25,12 +24,11 @@ class Training(object):
         self.paddle = paddle
         self.session = session
         self.optimizers = weakref.WeakSet()  # that live
-        self.events = Events(session, lambda: {id(each) for each in self.optimizers})
+        self.events = Events(session, "paddle", lambda: {id(each) for each in self.optimizers})
         self.alternating = Alternating(session)
         self.losses = []       # of the backwards since the last step
         self.stepping = False
         self.loader = self.batch = None
-        session.report.look = lambda seen: None
         base = paddle.optimizer.Optimizer
         hook(session, base, "__init__", lambda arguments, named: self.optimizers.add(arguments[0]))
         for kind in {base} | {each for each in vars(paddle.optimizer).values()
@@ -57,8 +55,8 @@ class Training(object):
         if self.stepping or not self.session.listening or not self.paddle.in_dynamic_mode():
             return None
         self.stepping = True
-        if self.session.learning:
-            self.session.learning.step_begins(arguments[0])
+        if self.events.learning:
+            self.events.learning.step_begins(arguments[0])
         return arguments[0]
 
     def step_left(self, optimizer):

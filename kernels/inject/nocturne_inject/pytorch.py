@@ -31,8 +31,7 @@ def install(name, torch, session):
     session.install_levers("pytorch", torch)
     if session.environment.get("NOCTURNE_INJECT_LEARNING"):
         from .learning.pytorch import PyTorch
-        session.learning = PyTorch(torch, session)
-        session.guarded(session.learning.install)()
+        session.learn("pytorch", PyTorch(torch, session))
     if session.timing:
         Training(torch, session).install()
 
@@ -72,7 +71,7 @@ class Losses(list):
 
 class Training(Events):
     def __init__(self, torch, session):
-        super(Training, self).__init__(session, self.awaited)
+        super(Training, self).__init__(session, "pytorch", self.awaited)
         Losses.training = self
         self.torch = torch
         self.cuda = False
@@ -97,7 +96,7 @@ class Training(Events):
 
     def install(self):
         session = self.session
-        session.report.look = self.look
+        session.report.looks["pytorch"] = self.look
         hook(session, self.torch.autograd, "backward", self.backward_begins, self.backward_ended,
              failed=self.backward_failed)
         for each in (self.hook_optimizers, self.hook_scaler, self.loaders.install, self.hook_calls):
@@ -165,8 +164,8 @@ class Training(Events):
         if self.loaders.waiting:
             self.loaders.backward()
         if self.recorder:
-            if self.session.learning:
-                self.session.learning.look()
+            if self.learning:
+                self.learning.look()
             self.some_backward = True
             self.recorder.lap("forward")
             if self.losses:  # until the next one it lives with its graph: few are asked for, and to detach each costs more
@@ -186,8 +185,8 @@ class Training(Events):
         self.cuda = device == "cuda"
         session.report.seen.device = device
         self.recorder.facts["versions"]["torch"] = str(self.torch.__version__)
-        if session.learning:
-            session.learning.begin(list(self.optimizers.values()))
+        if self.learning:
+            self.learning.begin(list(self.optimizers.values()))
 
     def number(self, loss):
         """A loss, detached; None where it is not one number."""
@@ -286,7 +285,7 @@ class Training(Events):
         return portions
 
     def happened(self, losses, count):
-        self.session.learning.event(self.periods, [self.number(each) for each in losses], count)
+        self.learning.event(self.periods, [self.number(each) for each in losses], count)
 
     def first_step(self):
         known, came, batch = self.loaders.first_step()

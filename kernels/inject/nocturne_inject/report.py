@@ -59,14 +59,14 @@ def own_files(folder, script):
 
 
 class Report(object):
-    """A framework's file fills in `unit`, `events_per_step` and `look`, which completes `seen` when it is needed."""
+    """A framework's file fills in `unit`, `events_per_step` and its place in `looks`, which completes `seen` when needed."""
 
     def __init__(self, session):
         self.session = session
         self.path = session.environment.get("NOCTURNE_INJECT_REPORT")
         self.unit = None             # "optimizer step", "backward", "call", "batch"
         self.events_per_step = None
-        self.look = lambda seen: None
+        self.looks = {}              # {framework: a function that completes `seen`}
         self.length = loops.Length()
         self.read = []               # checkpoints, as the script names them
         self.seen = levers.Seen()
@@ -123,7 +123,7 @@ class Report(object):
     def look_now(self):
         """At the first step's end, for at exit a model that was a function's own is no more; and at the end."""
         if self.path:
-            self.session.guarded(self.look)(self.seen)
+            self.session.guarded(self.looks.get(self.seen.framework, lambda seen: None))(self.seen)
 
     def content(self):
         seen, speaker, note = self.seen, self.session.recorder, self.session.note

@@ -33,12 +33,10 @@ def install(name, module, session):
         keras.install(module.keras, session)
     if session.environment.get("NOCTURNE_INJECT_LEARNING"):
         from .learning.tensorflow import TensorFlow
-        session.learning = TensorFlow(module, session)
-        session.guarded(session.learning.install)()
+        session.learn("tensorflow", TensorFlow(module, session))
     if session.timing:
         watch(module).listener = loop = OwnLoop(module, session)
-        session.report.seen.version = version_of(module)
-        session.report.look = loop.look
+        session.report.looks["tensorflow"] = loop.look
 
 
 def version_of(module):
@@ -85,6 +83,10 @@ class Watch(object):
         hook(session, type(tf.function(lambda: None)), "__call__", self.call_begins, self.call_ended, self.call_left)
         hook(session, tf.GradientTape, "gradient", self.gradient_begins, self.gradient_ended)
 
+    @property
+    def learning(self):
+        return self.session.learners.get("tensorflow")
+
     def call_begins(self, arguments, named):
         if self.call is not None or self.session.fits or self.tf.inside_function():
             return None
@@ -117,8 +119,8 @@ class Watch(object):
 
     def forward_begins(self):
         """A function, fit or a data set: what the script may do first of a training."""
-        if self.session.learning:
-            self.session.learning.seed()
+        if self.learning:
+            self.learning.seed()
 
     def call_left(self, call):
         self.call = None
@@ -144,8 +146,8 @@ class Watch(object):
         variables = [source for source in self.tf.nest.flatten(sources) if getattr(source, "trainable", False)]
         if not variables:
             return None
-        if self.session.learning:
-            self.session.learning.gradient(variables)
+        if self.learning:
+            self.learning.gradient(variables)
         if self.call is not None:
             self.call.known.gradients += 1
         if self.listener:
@@ -176,8 +178,8 @@ class Watch(object):
         self.applying.under_way = False
 
     def apply_ended(self, optimizer, result):
-        if self.session.learning:
-            self.session.learning.optimizer_applied()
+        if self.learning:
+            self.learning.optimizer_applied()
         if self.session.fits:
             return
         if self.call is not None:
@@ -215,8 +217,9 @@ class Loss(object):
 
     def keep(self, target):
         flat = self.tf.nest.flatten(target)
-        if self.session.learning and len(flat) == 1:
-            self.session.learning.loss(flat[0])
+        learning = self.session.learners.get("tensorflow")
+        if learning and len(flat) == 1:
+            learning.loss(flat[0])
         if len(flat) != 1:
             self.not_seen("gradients are taken of several values at once")
         elif self.tf.executing_eagerly() and hasattr(flat[0], "numpy"):
@@ -259,7 +262,7 @@ class OwnLoop(object):
 
     def __init__(self, tf, session):
         self.tf = tf
-        self.events = Events(session, self.alive)
+        self.events = Events(session, "tensorflow", self.alive)
         self.session = session
         self.alternating = Alternating(session)
         self.begun = weakref.WeakSet()      # iterators
@@ -348,6 +351,7 @@ class OwnLoop(object):
 
     def look(self, seen):
         from . import keras
+        seen.version = version_of(self.tf)
         seen.calls = frozenset(self.calls)
         seen.loaders = self.loaders
         seen.optimizers = [levers.Optimizer(type(each).__name__, {}, None) for each in self.applied]

@@ -1,5 +1,6 @@
 """What is seen of a training by the hooks, on a PyTorch whose work takes seconds of a clock that only it moves."""
 
+import json
 import os
 import shutil
 import signal
@@ -210,6 +211,18 @@ class Steps(unittest.TestCase):
             self.ran(run)
             self.assertEqual(run.seconds(), [5.75, 5.75] + [6.75] * 7)
             self.assertEqual({each["loss"] for each in run.events("sample")}, {0.25})
+
+    def test_the_framework_that_trains_is_told_and_recorded_whichever_was_imported_last(self):
+        for before, after in (("", "import tensorflow"), ("import tensorflow, mxnet", "")):
+            with trained(after + "\ntrain(2)") as run:
+                run.script.write_text(before + "\n" + run.script.read_text())
+                learnt = run.path("learnt.json")
+                self.ran(run, NOCTURNE_INJECT_LEARNING=learnt, NOCTURNE_INJECT_LEARNING_MODE="run", NOCTURNE_STEPS_LIMIT="9")
+                told = run.json()
+                self.assertEqual((told["framework"], told["batch"]), ("pytorch", 8))
+                self.assertIn("loader_workers", [each["name"] for each in told["levers"]])
+                with open(learnt) as file:
+                    self.assertEqual(set(json.load(file)["losses"]), {0.25})
 
     def test_an_optimizer_that_is_made_at_the_first_update_counts_its_steps(self):
         with trained("""

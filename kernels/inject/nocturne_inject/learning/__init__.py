@@ -173,7 +173,7 @@ class Learning(object):
         self.why_not = self.why_not or why
 
     def at_exit(self):
-        if self.session.pid == os.getpid() and self.session.learning is self and self.events and not self.written:
+        if self.session.pid == os.getpid() and self in self.session.learners.values() and self.events and not self.written:
             self.notes.append("the script ended before %d steps had been seen" % self.limit)
             self.write()
 
