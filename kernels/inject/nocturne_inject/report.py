@@ -40,6 +40,14 @@ def compiler():
     return None
 
 
+def file_of(module):
+    """None: it has none. A module is not asked itself: a lazy one would be loaded by that, or fail."""
+    try:
+        return object.__getattribute__(module, "__dict__").get("__file__")
+    except AttributeError:  # an object that was put among the modules
+        return None
+
+
 def own_files(folder, script):
     """The script and the files of its modules that are neither installed nor Python's, where they lie in `folder`, as
     paths from there, or in the script's."""
@@ -47,7 +55,7 @@ def own_files(folder, script):
     module = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     roots = folder + os.sep, os.path.dirname(script) + os.sep
     found = set()
-    for file in [script] + [getattr(each, "__file__", None) for each in list(sys.modules.values())]:
+    for file in [script] + [file_of(each) for each in list(sys.modules.values())]:
         path = os.path.join(folder, file) if isinstance(file, str) and file.endswith(".py") else ""
         if not path.startswith(roots) or path.startswith((module + os.sep, loops.PYTHONS)) or not os.path.isfile(path):
             continue
@@ -146,6 +154,6 @@ class Report(object):
         for text in problems:
             note(text)
         found["ended"] = self.ended
-        found["sources"] = own_files(self.session.folder, self.session.script)
+        found["sources"] = self.session.guarded(own_files)(self.session.folder, self.session.script) or []
         found["notes"] = self.session.notes
         return found

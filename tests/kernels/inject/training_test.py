@@ -212,6 +212,18 @@ class Steps(unittest.TestCase):
             self.assertEqual(run.seconds(), [5.75, 5.75] + [6.75] * 7)
             self.assertEqual({each["loss"] for each in run.events("sample")}, {0.25})
 
+    def test_modules_that_are_loaded_when_they_are_asked_are_not_asked(self):
+        with trained("""
+    import sys, types
+    class Lazy(types.ModuleType):
+        def __getattr__(self, name):
+            raise ImportError("%s is not installed" % name)
+    sys.modules["later"], sys.modules["no_module"] = Lazy("later"), 3
+    train(1)""") as run:
+            self.ran(run)
+            self.assertEqual(run.json()["sources"], ["train.py"])
+            self.assertNotIn("own_files", run.notes())
+
     def test_the_framework_that_trains_is_told_and_recorded_whichever_was_imported_last(self):
         for before, after in (("", "import tensorflow"), ("import tensorflow, mxnet", "")):
             with trained(after + "\ntrain(2)") as run:
