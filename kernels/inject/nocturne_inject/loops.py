@@ -74,8 +74,8 @@ def enclosing(frame):
             except AttributeError:
                 pass
             else:  # what is around it is not over epochs, known or not
-                in_epochs = told(epochs, "%s of the %s" % (path.rpartition(".")[2], called))
-                found += filter(None, [_in_steps(frame, called) or in_epochs])
+                loop = told(epochs, "%s of the %s" % (path.rpartition(".")[2], called))
+                found += filter(None, [_lightnings(frame.f_locals["self"], loop)])
                 break
             continue
         nodes = _around(frame)
@@ -86,16 +86,14 @@ def enclosing(frame):
     return found
 
 
-def _in_steps(frame, called):
-    """The steps that end Lightning's training where its epochs do not end it before; None: it has none."""
-    loop = frame.f_locals["self"]
+def _lightnings(fit, epochs):
+    """What Lightning's `fit` loop counts: its steps, where they end it before its epochs do. What any other does: `epochs`."""
     try:
-        if 0 < loop.max_steps <= MOST and loop.trainer.estimated_stepping_batches == loop.max_steps:
-            place = frame.f_code.co_filename, frame.f_code.co_firstlineno
-            return Loop(loop.max_steps, "max_steps of the %s" % called, place, loop.trainer.global_step, True)
-    except Exception:  # one of another library, or what it cannot estimate
-        pass
-    return None
+        if 0 < fit.max_steps <= MOST and fit.trainer.estimated_stepping_batches == fit.max_steps:
+            return Loop(fit.max_steps, "max_steps of the Trainer", None, fit.trainer.global_step, True)
+        return epochs and epochs._replace(reached=fit.trainer.current_epoch)
+    except Exception:  # of another library, or what it cannot estimate
+        return epochs
 
 
 def counted_on(frame):

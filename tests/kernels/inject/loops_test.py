@@ -297,10 +297,10 @@ class Headers(Loops):
                     while True:
                         return here()
             """).Loop()
-        loop.trainer = types.SimpleNamespace(estimated_stepping_batches=500, global_step=7)
+        loop.trainer = types.SimpleNamespace(estimated_stepping_batches=500, global_step=7, current_epoch=2)
         self.assertEqual([(each.count, each.reached, each.text) for each in loop.run()], [(500, 7, "max_steps of the Trainer")])
         loop.max_epochs, loop.trainer.estimated_stepping_batches = 6, 60
-        self.assertEqual(counts(loop.run()), [6])
+        self.assertEqual([(each.count, each.reached) for each in loop.run()], [(6, 2)])
         del loop.trainer  # not to be estimated
         self.assertEqual(counts(loop.run()), [6])
 
@@ -380,6 +380,28 @@ class Lengths(Loops):
                     self.step()
         self.assertEqual(self.says(), {"steps_in_all": 480})
         self.assertIn("for update in range(30)", self.length.facts(None)["trains"])
+
+    def test_lightnings_epochs_are_counted_by_its_number_where_no_loader_is_seen(self):
+        fit = self.module("lightning.fit_loop", """
+            class Loop:
+                max_epochs, max_steps = 6, -1
+                def run(self, step, epochs, count):
+                    for self.trainer.current_epoch in range(epochs):
+                        for _ in range(count):
+                            step()
+                            self.trainer.global_step += 1
+            """).Loop()
+        fit.trainer = types.SimpleNamespace(current_epoch=0, global_step=0, estimated_stepping_batches=90)
+        fit.run(self.step, 3, 15)
+        self.assertEqual(self.says(), {"steps_per_epoch": 15, "epochs": 6})
+        self.setUp()
+        fit.run(self.step, 1, 15)
+        self.assertEqual(self.says(), {})  # none has ended
+        self.setUp()
+        fit.max_steps, fit.trainer.global_step = 90, 0
+        self.length.epochs = loops.Loop(90, "max_steps of the Trainer", None, 0, True)  # that of a loader
+        fit.run(self.step, 1, 15)
+        self.assertEqual(self.says(10), {"steps_in_all": 90})
 
     def test_so_they_are_where_a_loader_began_before_all_loops(self):
         for epoch in range(6):
