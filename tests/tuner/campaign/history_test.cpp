@@ -243,9 +243,7 @@ TEST_CASE("times of the past are those of the present horizon, and of the trials
 }
 
 TEST_CASE("a timeout of the past is a failure where the run waited about as long as it may now", "[campaign]") {
-  const auto is_bf16 = [](const space::Configuration& each) {
-    return *each.find("precision") == space::Value("bf16");
-  };
+  const auto is_bf16 = [](const space::Configuration& each) { return *each.find("precision") == space::Value("bf16"); };
   Sessions sessions;
   sessions.times_out = is_bf16;
   sessions.sit({.name = "first", .trials = 20});
