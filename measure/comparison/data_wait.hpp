@@ -18,7 +18,7 @@ struct DataWait {
 };
 
 /// Takes the samples behind the warm-up (warm_up.hpp): all waits divided by all steps, and by all their time.
-/// Sums, where a steady step is a trimmed mean: a reader that falls behind is waited for in few steps, and long.
+/// Sums: a reader that falls behind is waited for in few steps, and long.
 /// Empty: the run has no samples.
 [[nodiscard]] std::optional<DataWait> data_wait(const space::Run& run);
 

@@ -12,6 +12,7 @@ namespace nocturne::measure {
 namespace {
 
 constexpr std::size_t kMostBatches = 10;
+constexpr std::size_t kLongestBurst = 16;  ///< steps; that many processes of a data loader are rare
 
 std::size_t trimmed_at_each_end(std::size_t count) {
   return static_cast<std::size_t>(kTrim * static_cast<double>(count));
@@ -29,8 +30,9 @@ double trimmed_mean_of_sorted(std::span<const double> values) {
   return std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
 }
 
-std::vector<double> batch_means(std::span<const double> values) {
-  const std::size_t batches = std::min(kMostBatches, values.size());
+/// `size`: of a batch at least; there is always one.
+std::vector<double> batch_means(std::span<const double> values, std::size_t size = 1) {
+  const std::size_t batches = std::clamp<std::size_t>(values.size() / size, 1, kMostBatches);
   std::vector<double> means;
   for (std::size_t batch = 0; batch < batches; ++batch) {
     const std::size_t begin = batch * values.size() / batches;
@@ -71,6 +73,16 @@ Location steady_location(std::span<const double> values) {
   for (const double value : values) influence.push_back(std::clamp(value, low, high) / (1 - 2 * kTrim));
   location.standard_error = std::sqrt(std::max(space::moments_of(batch_means(influence)).squared_error(),
                                                space::moments_of(influence).squared_error()));
+  return location;
+}
+
+Location bursty_location(std::span<const double> values) {
+  assert(!values.empty());
+  const std::vector<double> batches = batch_means(values, kLongestBurst);
+  Location location = steady_location(batches);
+  if (batches.size() < 2 && values.size() > 1)
+    location.standard_error = std::sqrt(space::moments_of(values).squared_error());
+  location.samples = values.size();
   return location;
 }
 

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <variant>
 
@@ -18,12 +19,40 @@ double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
+/// Seconds of each phase of this name that has finished.
+std::vector<double> each_phase(const space::Run& run, std::string_view name) {
+  std::vector<double> result;
+  for (const space::Phase& phase : run.phases)
+    if (phase.name == name && phase.finished) result.push_back(seconds(phase.wall));
+  return result;
+}
+
+/// What starts take as a rule: the first one may meet what none has read before.
+double epoch_start(const space::Run& run) {
+  const std::vector<double> starts = each_phase(run, kEpochStart);
+  if (starts.size() < 2) return starts.empty() ? 0 : starts.front();
+  return median(std::span(starts).subspan(1));
+}
+
 /// Total wall seconds of the finished phases of this name.
 double phase_seconds(const space::Run& run, std::string_view name) {
-  double total = 0;
-  for (const space::Phase& phase : run.phases)
-    if (phase.name == name && phase.finished) total += seconds(phase.wall);
-  return total;
+  const std::vector<double> each = each_phase(run, name);
+  return std::accumulate(each.begin(), each.end(), 0.0);
+}
+
+/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts.
+Location steady_step(std::span<const space::Sample> samples) {
+  std::vector<double> work, waits;
+  for (const space::Sample& sample : samples) {
+    const auto steps = static_cast<double>(std::max<std::int64_t>(1, sample.steps));
+    waits.push_back(seconds(sample.data_wait) / steps);
+    work.push_back(seconds(sample.wall) / steps - waits.back());
+  }
+  Location location = steady_location(work);
+  const Location waiting = bursty_location(waits);
+  location.value += waiting.value;
+  location.standard_error = std::hypot(location.standard_error, waiting.standard_error);
+  return location;
 }
 
 double excess_before_steady(const space::Run& run, std::size_t warm_up_samples, double steady_step) {
@@ -34,12 +63,12 @@ double excess_before_steady(const space::Run& run, std::size_t warm_up_samples, 
     const space::Sample& sample = run.samples[i];
     excess += seconds(sample.wall) - static_cast<double>(sample.steps) * steady_step;
   }
-  return std::max(0.0, excess);
+  return std::max(0.0, excess - epoch_start(run));
 }
 
 double epoch_overhead(const space::Run& run, const space::Parts& parts) {
   const double steps_time = parts.steps_per_epoch * parts.steady_step;
-  if (run.epochs.empty()) return 0;
+  if (run.epochs.empty()) return epoch_start(run);
   if (run.epochs.size() == 1)
     return std::max(0.0, seconds(run.epochs.front().wall) - steps_time - parts.first_step_excess);
   std::vector<double> overheads;
@@ -96,7 +125,7 @@ std::expected<RunSummary, std::string> summarise(const space::Run& run, const Sc
                                        schedule.training_examples));
   }
   summary.warm_up = detect_warm_up(steps);
-  const Location steady = steady_location(std::span(steps).subspan(summary.warm_up.samples));
+  const Location steady = steady_step(std::span(run.samples).subspan(summary.warm_up.samples));
   summary.samples = steady.samples;
   summary.steady_step_error = steady.standard_error;
 

@@ -5,20 +5,21 @@
 ///   T(N) = import + data + compile + first_step_excess + N · (epoch_overhead + steps_per_epoch · steady_step)
 ///
 /// - import, data, compile: the phases of these names; `build` (the worker makes its primitives) counts as compile.
-/// - steady_step: steady_location (location.hpp) of wall / steps of the samples behind the warm-up (warm_up.hpp). What
-/// a
-///   step waits for its data is in it; data_wait.hpp says how much that is.
+/// - steady_step: by the samples behind the warm-up (warm_up.hpp), steady_location (location.hpp) of what a step does
+///   and bursty_location of what it waits for its data; data_wait.hpp says how much that is.
 /// - first_step_excess: phase first_step less a steady step, plus what the warm-up samples took beyond steady steps (a
 ///   second compilation in step 2 is paid in each process too). Never below 0.
 /// - epoch_overhead: median over epochs of wall − steps_per_epoch · steady_step, never below 0; the first epoch counts
-/// only
-///   where it is the only one, and then less the first_step_excess, which is in its wall.
+///   only where it is the only one, and then less the first_step_excess, which is in its wall. Of a script of one's own
+///   it is what its data loader's processes take to be started and ended in each epoch (phase kEpochStart), of which the
+///   first, being in the first step's phase as well, is no part of first_step_excess.
 /// - steps_per_epoch: training examples / batch; rounded down where the partial batch is dropped.
 
 #include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measure/comparison/location.hpp"
@@ -31,6 +32,9 @@
 #include "space/workload.hpp"
 
 namespace nocturne::measure {
+
+/// The phase between two epochs in which the processes of a script's data loader end and others give the first batch.
+inline constexpr std::string_view kEpochStart = "epoch_start";
 
 /// What a step and an epoch consist of.
 struct Schedule {

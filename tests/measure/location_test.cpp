@@ -30,6 +30,20 @@ TEST_CASE("a single sample has no known error", "[location]") {
   CHECK(steady_location(std::vector<double>{4.5}) == Location{.value = 4.5, .standard_error = 0, .samples = 1});
 }
 
+TEST_CASE("bursts count in full, and a spike does not", "[location]") {
+  std::vector<double> waits(160, 0);
+  for (std::size_t i = 7; i < waits.size(); i += 8) waits[i] = 8;  // each eighth waits for all
+  CHECK(steady_location(waits).value == 0);
+  CHECK(bursty_location(waits).value == Approx(1));
+  CHECK(bursty_location(waits).standard_error < 1e-12);
+  CHECK(bursty_location(waits).samples == 160);
+  waits[50] = 1000;
+  CHECK(bursty_location(waits).value == Approx(1));
+  CHECK(bursty_location(std::vector<double>{0, 0, 0, 8}).value == Approx(2));  // few: the mean
+  CHECK(bursty_location(std::vector<double>{0, 0, 0, 8}).standard_error == Approx(2));
+  CHECK(bursty_location(std::vector<double>{3}) == Location{.value = 3, .standard_error = 0, .samples = 1});
+}
+
 TEST_CASE("batch means see that neighbours are alike", "[location]") {
   // Blocks of four equal values: as if each fourth sample were measured alone.
   std::vector<double> blocks, alternating;

@@ -101,6 +101,28 @@ TEST_CASE("the epoch's overhead is what its steps do not explain", "[statistics]
   CHECK(summarise(run, kMnist)->parts.epoch_overhead == 0);
 }
 
+TEST_CASE("what a loader's processes take in each epoch is its overhead, and the first is no excess", "[statistics]") {
+  space::Run run = steady_run(450ms, 50ms, 10);
+  const std::string name(kEpochStart);
+  run.phases.push_back(phase(name.c_str(), 300ms));
+  CHECK(summarise(run, kMnist)->parts.epoch_overhead == Approx(0.3));  // the only one
+  CHECK(summarise(run, kMnist)->parts.first_step_excess == Approx(0.1));
+  for (const auto wall : {100ms, 90ms, 700ms}) run.phases.push_back(phase(name.c_str(), wall));
+  CHECK(summarise(run, kMnist)->parts.epoch_overhead == Approx(0.1));  // of the later ones, as a rule
+  CHECK(summarise(run, kMnist)->parts.first_step_excess == Approx(0.3));
+}
+
+TEST_CASE("waits of a few steps are part of a steady step, as all of them have that", "[statistics]") {
+  space::Run run = steady_run(50ms, 50ms, 160);
+  for (std::size_t i = 7; i < run.samples.size(); i += 8) {
+    run.samples[i].data_wait = 80ms;
+    run.samples[i].wall += 80ms;
+  }
+  CHECK(summarise(run, kMnist)->parts.steady_step == Approx(0.06));
+  for (space::Sample& each : run.samples) each.data_wait = 0ms;  // not known to be waits
+  CHECK(summarise(run, kMnist)->parts.steady_step == Approx(0.05));
+}
+
 TEST_CASE("a run without samples has no summary, in a sentence", "[statistics]") {
   CHECK(summarise(steady_run(1s, 1s, 0), kMnist).error() ==
         "the run has no samples: nothing is known of its steady step");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/disturbance.hpp"
+#include "measure/comparison/statistics.hpp"
 #include "measure/run/event_reader.hpp"
 #include "measure/run/launch.hpp"
 #include "tuner/campaign/session.hpp"
@@ -27,7 +28,8 @@ constexpr std::int64_t kDetectSteps = 20;
 /// Until the end of the first step.
 std::chrono::nanoseconds start_of(const space::Run& run) {
   std::chrono::nanoseconds start{};
-  for (const space::Phase& phase : run.phases) start += phase.wall;
+  for (const space::Phase& phase : run.phases)
+    if (phase.name != measure::kEpochStart) start += phase.wall;
   return start;
 }
 

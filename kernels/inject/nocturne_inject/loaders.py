@@ -161,6 +161,7 @@ class Loaders(object):
         self.batch, self.giver = None, None  # that came last for it, and what gave it
         self.batches = 0        # that came since it, or since the last event behind it
         self.exhausted = False  # a loader, since the last step
+        self.begun = self.begun_cpu = 0.0  # when the first batch of an epoch was asked for
         self.evaluating = False
         self.last_yielded = 0   # batches of the iterator that gave the last one
 
@@ -191,6 +192,7 @@ class Loaders(object):
             self.of(loader)
 
     def begins(self, arguments, named):
+        at = time.monotonic()
         if self.training.learning:
             self.training.learning.seed()
         loader = arguments[0]
@@ -199,10 +201,12 @@ class Loaders(object):
             _measure(known, loader)
         if self.closely and self.first and known.loop is None:
             known.loop = loops.of_training(sys._getframe(1))
-        return known  # for many a loader is gone as soon as its iterator is made
+        return known, at  # for many a loader is gone as soon as its iterator is made
 
-    def began(self, known, iterator):
+    def began(self, token, iterator):
+        known, at = token
         iterator._nocturne_loader = known
+        iterator._nocturne_making = time.monotonic() - at
 
     def made_by_itself(self, iterator):
         """What is known of the loader of an iterator that no DataLoader made: of fastai's, which no lever changes."""
@@ -223,7 +227,7 @@ class Loaders(object):
             return None
         iterator = arguments[0]
         if not hasattr(iterator, "_nocturne_loader"):
-            self.began(self.made_by_itself(iterator), iterator)
+            iterator._nocturne_loader = self.made_by_itself(iterator)
         known = self.asking = iterator._nocturne_loader
         grad = self.torch.is_grad_enabled()
         if not grad or len(self.waiting) > MOST_AHEAD:
@@ -236,6 +240,8 @@ class Loaders(object):
             recorder.lap("other")
             if not getattr(iterator, "_num_yielded", 1):
                 self.begun, self.begun_cpu = recorder.lapped, time.process_time()
+        elif self.first:
+            self.begun = time.monotonic()
         self.asked_for = True
         return iterator
 
@@ -258,6 +264,8 @@ class Loaders(object):
                 self.evaluates(self.asking)  # no backward pass has followed any of its batches
             self.exhausted = True
             if self.told:
+                if self.asking is not None:
+                    self.asking.ending = time.monotonic() - self.told.lapped
                 self.told.epoch()
 
     def came(self, iterator, batch):
@@ -274,16 +282,20 @@ class Loaders(object):
             self.batches += 1
             if self.first:
                 self.batch, self.giver = batch, known
-        recorder = self.told
+        recorder, yielded = self.told, getattr(iterator, "_num_yielded", 0)
         if not recorder:
+            if self.first and yielded == 1 and known is not None and known.workers and not known.persistent:
+                known.start = iterator._nocturne_making + time.monotonic() - self.begun
             return
         recorder.lap("data")
-        yielded = getattr(iterator, "_num_yielded", 0)
         # A new iterator whose predecessor gave one batch and was left is next(iter(loader)): no epoch.
         if yielded == 1 and (self.exhausted or self.last_yielded > 1):
             alone = not getattr(iterator, "_num_workers", 0)
-            recorder.epoch(recorder.lapped - self.begun if alone else 0.0,
-                           time.process_time() - self.begun_cpu if alone else 0.0)
+            waited = recorder.lapped - self.begun
+            recorder.epoch(waited if alone else 0.0, time.process_time() - self.begun_cpu if alone else 0.0)
+            if not alone and known is not None and known.training:
+                recorder.epoch_started(known.ending + getattr(iterator, "_nocturne_making", 0.0) + waited)
+                known.ending = iterator._nocturne_making = 0.0  # one that stays is made once
             self.exhausted = False
         self.last_yielded = yielded
 

@@ -292,6 +292,8 @@ class Training(Events):
         self.shapes = tuple((tuple(each.shape), str(each.dtype).replace("torch.", ""))
                             for each in _tensors(self.torch, batch))
         self.session.report.look_now()
+        if known is not None and known.start:
+            self.recorder.epoch_started(known.start)
         if known is None:
             self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
             return

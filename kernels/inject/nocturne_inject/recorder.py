@@ -5,6 +5,7 @@
     recorder.lap(kind)             what passed since the last lap was "data", "forward", "backward", "optimizer" or "other"
     recorder.step(loss, count)     a step has ended, or `count` of them in one call. loss: None, or anything float() understands; asked on samples alone
     recorder.epoch()               what passed since the last step is no part of a step
+    recorder.epoch_started(s)      of what passed, these seconds were for a loader's processes: each epoch has them
 
 The clock is that of nocturne_steps.py, whose recorder this is, with these differences: data and graphs before the first
 step are the first step's; it ends by os._exit(0); it stops the process's descendants while it waits for a turn, and drops
@@ -96,6 +97,7 @@ class Recorder(steps._Recorder):
         self.wall_in_all = 0.0
         self.stopped = []   # descendants that wait with this process
         self.untold = []    # samples
+        self.first_start = 0.0  # seconds, of the epoch that the first step is in
         self.watch = None   # that of a deployment, from the end of the first step on
         self.told_at = 0.0
         environment = dict(session.environment)
@@ -131,9 +133,18 @@ class Recorder(steps._Recorder):
             self.spent_on = dict.fromkeys(KINDS, 0.0)
             self.lapped = time.monotonic()
 
+    def epoch_started(self, seconds):
+        if self.steps < 0:
+            self.first_start = seconds  # told behind the first step, whose time it is, too
+        else:
+            self.write(event="phase_begin", name="epoch_start")
+            self.write(event="phase_end", name="epoch_start", wall_s=seconds, cpu_s=0.0)
+
     def first_ended(self, loss):
         self.ready()
         super(Recorder, self).first_ended(loss)
+        if self.first_start:
+            self.epoch_started(self.first_start)
         if self.session.environment.get("NOCTURNE_WATCH"):
             self.session.guarded(self.begin_watch)()
 

@@ -212,6 +212,29 @@ class Steps(unittest.TestCase):
             self.assertEqual(run.seconds(), [5.75, 5.75] + [6.75] * 7)
             self.assertEqual({each["loss"] for each in run.events("sample")}, {0.25})
 
+    def test_what_a_loaders_processes_take_in_each_epoch_is_told(self):
+        script = """
+    loader = torch.utils.data.DataLoader(batches=10, num_workers=2)
+    others = torch.utils.data.DataLoader(batches=3, num_workers=2)
+    for each in loader, others:
+        each.making, each.ending = 4, 1
+    for epoch in range(3):
+        train()
+        with torch.no_grad():
+            for images, labels in others:
+                model(images)
+"""
+        # Until the first batch is there: 4 s to start them and 0.5 of waiting, later with 1 s until the last ones have ended.
+        for more, starts in (("", [4.5, 5.5, 5.5]), ("loader.persistent_workers = True", [5.5, 5.5])):
+            with trained(script.replace("    for epoch", "    %s\n    for epoch" % more)) as run:
+                self.ran(run)
+                told = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_start"]
+                self.assertEqual(told, starts)
+                self.assertEqual(run.seconds(), [6.75] * 9 + ([6.0] + [6.75] * 9) * 2)
+        with trained("train(3)") as run:  # what reads them itself
+            self.ran(run)
+            self.assertEqual({each["name"] for each in run.events("phase_end")}, {"import", "first_step"})
+
     def test_modules_that_are_loaded_when_they_are_asked_are_not_asked(self):
         with trained("""
     import sys, types

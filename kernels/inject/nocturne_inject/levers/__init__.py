@@ -44,6 +44,8 @@ class Loader(object):
     batch_device = None   # where its first batch came; None: none has come
     fetches = 0           # that were watched for draws
     loop = None           # that was around its first iterator (loops.py)
+    start = None          # seconds until the first epoch's first batch, where processes are started for each epoch
+    ending = 0.0          # seconds in which those of the last epoch ended
 
     def __init__(self, kind, batch, workers=None, pin_memory=None, persistent=None, prefetch=None, batches=None,
                  examples=None, training=None, dataset=None):

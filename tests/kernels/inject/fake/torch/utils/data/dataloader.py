@@ -27,6 +27,7 @@ class _BaseDataLoaderIter(object):
         if self.loader.dataset == "broken":
             raise ValueError("a file that cannot be read")
         if self._num_yielded == len(self.loader):
+            torch.clock.spend(getattr(self.loader, "ending", 0))
             raise StopIteration
         self._num_yielded += 1
         torch.clock.spend(self.loader.seconds)
@@ -34,7 +35,9 @@ class _BaseDataLoaderIter(object):
 
 
 class DataLoader(object):
-    """`batches` of 8 examples, each of which takes `seconds`."""
+    """`batches` of 8 examples, each of which takes `seconds`. Its processes take `making` to be started, `ending` to end."""
+
+    making = ending = 0
 
     def __init__(self, batches=10, seconds=0.5, batch_size=8, num_workers=0, dataset=""):
         self.batches, self.seconds, self.batch_size, self.num_workers = batches, seconds, batch_size, num_workers
@@ -45,4 +48,5 @@ class DataLoader(object):
         return self.batches
 
     def __iter__(self):
+        torch.clock.spend(self.making)
         return _BaseDataLoaderIter(self)
