@@ -284,8 +284,10 @@ class Loaders(object):
                 self.batch, self.giver = batch, known
         recorder, yielded = self.told, getattr(iterator, "_num_yielded", 0)
         if not recorder:
-            if self.first and yielded == 1 and known is not None and known.workers and not known.persistent:
-                known.start = iterator._nocturne_making + time.monotonic() - self.begun
+            if self.first and yielded == 1 and known is not None and known.workers:
+                making, iterator._nocturne_making = iterator._nocturne_making, 0.0
+                if not known.persistent:
+                    known.start = making + time.monotonic() - self.begun
             return
         recorder.lap("data")
         # A new iterator whose predecessor gave one batch and was left is next(iter(loader)): no epoch.

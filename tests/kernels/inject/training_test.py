@@ -225,8 +225,9 @@ class Steps(unittest.TestCase):
                 model(images)
 """
         # Until the first batch is there: 4 s to start them and 0.5 of waiting, later with 1 s until the last ones have ended.
-        for more, starts in (("", [4.5, 5.5, 5.5]), ("loader.persistent_workers = True", [5.5, 5.5])):
-            with trained(script.replace("    for epoch", "    %s\n    for epoch" % more)) as run:
+        stays = "\n    torch.utils.data.DataLoader.persistent_workers = True"
+        for more, starts in (("", [4.5, 5.5, 5.5]), (stays, [1.5, 1.5])):
+            with trained(more + script) as run:
                 self.ran(run)
                 told = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_start"]
                 self.assertEqual(told, starts)

@@ -38,6 +38,7 @@ class DataLoader(object):
     """`batches` of 8 examples, each of which takes `seconds`. Its processes take `making` to be started, `ending` to end."""
 
     making = ending = 0
+    persistent_workers, kept = False, None
 
     def __init__(self, batches=10, seconds=0.5, batch_size=8, num_workers=0, dataset=""):
         self.batches, self.seconds, self.batch_size, self.num_workers = batches, seconds, batch_size, num_workers
@@ -48,5 +49,13 @@ class DataLoader(object):
         return self.batches
 
     def __iter__(self):
+        if self.kept:
+            self.kept._num_yielded = 0
+            return self.kept
+        made = self._get_iterator()
+        self.kept = made if self.persistent_workers else None
+        return made
+
+    def _get_iterator(self):
         torch.clock.spend(self.making)
         return _BaseDataLoaderIter(self)
