@@ -33,10 +33,10 @@ inline constexpr double kTrim = 0.2;
 /// independent samples would give, as correlation of step times is positive. REQUIRES: not empty.
 [[nodiscard]] Location steady_location(std::span<const double> values);
 
-/// Of values that come in bursts which all count, as waiting for a reader does whose processes each bring a batch at the
-/// same time: one step in eight waits, and a trimmed mean would see none. The values are cut into up to 10 batches of at
-/// least 16 neighbours; trimmed_mean of their means, so that one spike does not spoil it, and its standard error, as
-/// above. Of fewer than 32 values it is the mean. REQUIRES: not empty.
+/// Of values that come in bursts which all count, as waiting for a reader does whose processes each bring a batch at
+/// the same time: one step in eight waits, and a trimmed mean would see none. The values are cut into up to 10 batches
+/// of at least 16 neighbours; trimmed_mean of their means, so that one spike does not spoil it, and its standard error,
+/// as above. Of fewer than 32 values it is the mean. REQUIRES: not empty.
 [[nodiscard]] Location bursty_location(std::span<const double> values);
 
 }  // namespace nocturne::measure

@@ -11,8 +11,8 @@
 ///   second compilation in step 2 is paid in each process too). Never below 0.
 /// - epoch_overhead: median over epochs of wall − steps_per_epoch · steady_step, never below 0; the first epoch counts
 ///   only where it is the only one, and then less the first_step_excess, which is in its wall. Of a script of one's own
-///   it is what its data loader's processes take to be started and ended in each epoch (phase kEpochStart), of which the
-///   first, being in the first step's phase as well, is no part of first_step_excess.
+///   it is what its data loader's processes take to be started and ended in each epoch (phase kEpochStart), of which
+///   the first, being in the first step's phase as well, is no part of first_step_excess.
 /// - steps_per_epoch: training examples / batch; rounded down where the partial batch is dropped.
 
 #include <cstdint>

@@ -81,6 +81,9 @@ space::Run run_of(const CliFixture& cli, const NightOptions& options, const Plan
                              .data_wait = {},
                              .loss = 2.3 - 0.1 * static_cast<double>(i)});
     }
+    for (int i = 0; i < options.epoch_starts; ++i)
+      run.phases.push_back(
+          {.name = "epoch_start", .wall = std::chrono::milliseconds(200), .cpu = {}, .finished = true});
     run.memory = space::Memory{.peak_rss_bytes = 300 << 20, .device_bytes = 0};
   } else {
     run.phases.push_back({.name = "first_step", .wall = {}, .cpu = {}, .finished = false});

@@ -182,6 +182,14 @@ TEST_CASE("show tells what the device said of itself, and that it was held back"
                  ContainsSubstring("disturbed    its device was held back") && !ContainsSubstring("temperature"));
 }
 
+TEST_CASE("show counts the epochs in which a loader's processes were started", "[cli]") {
+  test::CliFixture cli;
+  (void)test::fill(cli, {.epoch_starts = 3});
+  CHECK(cli.nocturne({"show", "1", "--runs"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("epochs       3 starts of the loader's processes, 600 ms in all") &&
+                            !ContainsSubstring("phase epoch_start"));
+}
+
 TEST_CASE("a run without a device, on a quiet machine, is shown without either", "[cli]") {
   test::CliFixture cli;
   (void)test::fill(cli);

@@ -208,6 +208,26 @@ void print_samples(std::ostream& out, const space::Run& run) {
     out << fmt::format("  loss         {:.4g} → {:.4g}\n", *losses.front().loss, *losses.back().loss);
 }
 
+/// A line each; of those that come in every epoch one line says how many and how long all of them took.
+void print_phases(std::ostream& out, const space::Run& run) {
+  std::int64_t starts = 0;
+  std::chrono::nanoseconds in_starts{};
+  for (const space::Phase& phase : run.phases) {
+    if (phase.name == measure::kEpochStart) {
+      ++starts;
+      in_starts += phase.wall;
+      continue;
+    }
+    out << fmt::format("  {:<12} {}{}\n", "phase " + one_line(phase.name),
+                       phase.finished ? nanoseconds_text(phase.wall) : "not finished",
+                       phase.finished && phase.cpu.count() > 0 ? ", CPU time " + nanoseconds_text(phase.cpu) : "");
+  }
+  if (starts > 0) {
+    out << fmt::format("  {:<12} {} start{} of the loader's processes, {} in all\n", "epochs", starts,
+                       starts == 1 ? "" : "s", nanoseconds_text(in_starts));
+  }
+}
+
 void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {
   std::ostream& out = *context.out;
   const space::Run& run = stored.record.run;
@@ -219,11 +239,7 @@ void print_run(const Context& context, const db::StoredRun& stored, bool whole_l
   if (!run.reason.empty()) out << ": " << one_line(run.reason);
   out << fmt::format("\n  started      {}, took {}, CPU time {}\n", time_text(run.started_unix_ns),
                      nanoseconds_text(run.wall), nanoseconds_text(run.cpu));
-  for (const space::Phase& phase : run.phases) {
-    out << fmt::format("  {:<12} {}{}\n", "phase " + one_line(phase.name),
-                       phase.finished ? nanoseconds_text(phase.wall) : "not finished",
-                       phase.finished && phase.cpu.count() > 0 ? ", CPU time " + nanoseconds_text(phase.cpu) : "");
-  }
+  print_phases(out, run);
   print_samples(out, run);
   for (const space::Epoch& epoch : run.epochs) {
     out << fmt::format("  epoch {:<6} {}{}\n", epoch.index, nanoseconds_text(epoch.wall),
