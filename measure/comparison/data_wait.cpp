@@ -14,7 +14,8 @@ std::optional<DataWait> data_wait(const space::Run& run) {
   const std::vector<double> steps = step_seconds(run);
   if (steps.empty()) return std::nullopt;
   double waited = 0, wall = 0, count = 0;
-  for (std::size_t i = detect_warm_up(steps).samples; i < run.samples.size(); ++i) {
+  const std::size_t steady = detect_warm_up(steps).samples;
+  for (std::size_t i = (steady + steps.size()) / 2; i < run.samples.size(); ++i) {
     const space::Sample& sample = run.samples[i];
     waited += Seconds(sample.data_wait).count();
     wall += Seconds(sample.wall).count();

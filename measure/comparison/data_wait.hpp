@@ -17,7 +17,8 @@ struct DataWait {
   friend bool operator==(const DataWait&, const DataWait&) = default;
 };
 
-/// Takes the samples behind the warm-up (warm_up.hpp): all waits divided by all steps, and by all their time.
+/// Takes the second half of the samples behind the warm-up (warm_up.hpp), as a queue that was filled meanwhile is empty
+/// by then: all waits divided by all steps, and by all their time.
 /// Sums: a reader that falls behind is waited for in few steps, and long.
 /// Empty: the run has no samples.
 [[nodiscard]] std::optional<DataWait> data_wait(const space::Run& run);

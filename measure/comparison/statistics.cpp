@@ -40,7 +40,8 @@ double phase_seconds(const space::Run& run, std::string_view name) {
   return std::accumulate(each.begin(), each.end(), 0.0);
 }
 
-/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts.
+/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts. A queue that a
+/// reader filled while the first step took long is no more by the second half.
 Location steady_step(std::span<const space::Sample> samples) {
   std::vector<double> work, waits;
   for (const space::Sample& sample : samples) {
@@ -49,7 +50,7 @@ Location steady_step(std::span<const space::Sample> samples) {
     work.push_back(seconds(sample.wall) / steps - waits.back());
   }
   Location location = steady_location(work);
-  const Location waiting = bursty_location(waits);
+  const Location waiting = bursty_location(std::span(waits).subspan(waits.size() / 2));
   location.value += waiting.value;
   location.standard_error = std::hypot(location.standard_error, waiting.standard_error);
   return location;

@@ -5,8 +5,8 @@
 ///   T(N) = import + data + compile + first_step_excess + N · (epoch_overhead + steps_per_epoch · steady_step)
 ///
 /// - import, data, compile: the phases of these names; `build` (the worker makes its primitives) counts as compile.
-/// - steady_step: by the samples behind the warm-up (warm_up.hpp), steady_location (location.hpp) of what a step does
-///   and bursty_location of what it waits for its data; data_wait.hpp says how much that is.
+/// - steady_step: by the samples behind the warm-up (warm_up.hpp), steady_location (location.hpp) of what a step does,
+///   and of the second half of them bursty_location of what it waits for its data; data_wait.hpp says how much that is.
 /// - first_step_excess: phase first_step less a steady step, plus what the warm-up samples took beyond steady steps (a
 ///   second compilation in step 2 is paid in each process too). Never below 0.
 /// - epoch_overhead: median over epochs of wall − steps_per_epoch · steady_step, never below 0; the first epoch counts
