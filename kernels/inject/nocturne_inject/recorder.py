@@ -26,6 +26,7 @@ TOLD_S = 0.1  # after so long samples are written
 DROPPED = 5  # steps after a turn's wait: queues that a loader filled meanwhile made up to 14 look free
 LOOK_STEPS = 20  # more, as often as it takes
 MOST_LOOKED_AT = 2000
+MOST_STARTS = 1000  # of epochs, that are told
 QUIET_S = 60  # without a sign of training for so long, the report says so
 
 
@@ -98,6 +99,7 @@ class Recorder(steps._Recorder):
         self.stopped = []   # descendants that wait with this process
         self.untold = []    # samples
         self.first_start = 0.0  # seconds, of the epoch that the first step is in
+        self.starts = 0     # of epochs, that were told
         self.watch = None   # that of a deployment, from the end of the first step on
         self.told_at = 0.0
         environment = dict(session.environment)
@@ -136,7 +138,8 @@ class Recorder(steps._Recorder):
     def epoch_started(self, seconds):
         if self.steps < 0:
             self.first_start = seconds  # told behind the first step, whose time it is, too
-        else:
+        elif self.starts < MOST_STARTS:
+            self.starts += 1
             self.write(event="phase_begin", name="epoch_start")
             self.write(event="phase_end", name="epoch_start", wall_s=seconds, cpu_s=0.0)
 
