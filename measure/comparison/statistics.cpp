@@ -40,8 +40,8 @@ double phase_seconds(const space::Run& run, std::string_view name) {
   return std::accumulate(each.begin(), each.end(), 0.0);
 }
 
-/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts. A queue that a
-/// reader filled while the first step took long is no more by the second half.
+/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts. A queue that
+/// a reader filled while the first step took long is no more by the second half.
 Location steady_step(std::span<const space::Sample> samples) {
   std::vector<double> work, waits;
   for (const space::Sample& sample : samples) {
