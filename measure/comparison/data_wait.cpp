@@ -9,13 +9,16 @@
 
 namespace nocturne::measure {
 
+std::size_t waits_settled(std::size_t warm_up, std::size_t samples) {
+  return (warm_up + samples) / 2;
+}
+
 std::optional<DataWait> data_wait(const space::Run& run) {
   using Seconds = std::chrono::duration<double>;
   const std::vector<double> steps = step_seconds(run);
   if (steps.empty()) return std::nullopt;
   double waited = 0, wall = 0, count = 0;
-  const std::size_t steady = detect_warm_up(steps).samples;
-  for (std::size_t i = (steady + steps.size()) / 2; i < run.samples.size(); ++i) {
+  for (std::size_t i = waits_settled(detect_warm_up(steps).samples, steps.size()); i < run.samples.size(); ++i) {
     const space::Sample& sample = run.samples[i];
     waited += Seconds(sample.data_wait).count();
     wall += Seconds(sample.wall).count();

@@ -3,6 +3,7 @@
 /// How long a training waits for its data: the part of its steps in which images were read, decoded or waited for.
 /// Pure.
 
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -17,8 +18,11 @@ struct DataWait {
   friend bool operator==(const DataWait&, const DataWait&) = default;
 };
 
-/// Takes the second half of the samples behind the warm-up (warm_up.hpp), as a queue that was filled meanwhile is empty
-/// by then: all waits divided by all steps, and by all their time.
+/// The first of so many samples whose wait is that of a long training: in the second half behind the warm-up a queue
+/// that a reader filled while the first step took long is no more.
+[[nodiscard]] std::size_t waits_settled(std::size_t warm_up, std::size_t samples);
+
+/// Takes the samples from waits_settled() on: all waits divided by all steps, and by all their time.
 /// Sums: a reader that falls behind is waited for in few steps, and long.
 /// Empty: the run has no samples.
 [[nodiscard]] std::optional<DataWait> data_wait(const space::Run& run);

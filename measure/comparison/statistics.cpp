@@ -10,6 +10,7 @@
 #include <string_view>
 #include <variant>
 
+#include "measure/comparison/data_wait.hpp"
 #include "measure/comparison/disturbance.hpp"
 
 namespace nocturne::measure {
@@ -17,6 +18,10 @@ namespace {
 
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
+}
+
+double seconds_per_step(std::chrono::nanoseconds time, const space::Sample& sample) {
+  return seconds(time) / static_cast<double>(std::max<std::int64_t>(1, sample.steps));
 }
 
 /// Seconds of each phase of this name that has finished.
@@ -40,17 +45,15 @@ double phase_seconds(const space::Run& run, std::string_view name) {
   return std::accumulate(each.begin(), each.end(), 0.0);
 }
 
-/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts. A queue that
-/// a reader filled while the first step took long is no more by the second half.
+/// Spikes of what a step does are others' work on the machine; its waits are its own, and come in bursts.
 Location steady_step(std::span<const space::Sample> samples) {
   std::vector<double> work, waits;
   for (const space::Sample& sample : samples) {
-    const auto steps = static_cast<double>(std::max<std::int64_t>(1, sample.steps));
-    waits.push_back(seconds(sample.data_wait) / steps);
-    work.push_back(seconds(sample.wall) / steps - waits.back());
+    waits.push_back(seconds_per_step(sample.data_wait, sample));
+    work.push_back(seconds_per_step(sample.wall, sample) - waits.back());
   }
   Location location = steady_location(work);
-  const Location waiting = bursty_location(std::span(waits).subspan(waits.size() / 2));
+  const Location waiting = bursty_location(std::span(waits).subspan(waits_settled(0, waits.size())));
   location.value += waiting.value;
   location.standard_error = std::hypot(location.standard_error, waiting.standard_error);
   return location;
@@ -64,12 +67,12 @@ double excess_before_steady(const space::Run& run, std::size_t warm_up_samples, 
     const space::Sample& sample = run.samples[i];
     excess += seconds(sample.wall) - static_cast<double>(sample.steps) * steady_step;
   }
-  return std::max(0.0, excess - epoch_start(run));
+  return excess;
 }
 
+/// REQUIRES: the run has epochs.
 double epoch_overhead(const space::Run& run, const space::Parts& parts) {
   const double steps_time = parts.steps_per_epoch * parts.steady_step;
-  if (run.epochs.empty()) return epoch_start(run);
   if (run.epochs.size() == 1)
     return std::max(0.0, seconds(run.epochs.front().wall) - steps_time - parts.first_step_excess);
   std::vector<double> overheads;
@@ -110,8 +113,7 @@ double total_time_error(const RunSummary& summary, double epochs) {
 std::vector<double> step_seconds(const space::Run& run) {
   std::vector<double> steps;
   steps.reserve(run.samples.size());
-  for (const space::Sample& sample : run.samples)
-    steps.push_back(seconds(sample.wall) / static_cast<double>(std::max<std::int64_t>(1, sample.steps)));
+  for (const space::Sample& sample : run.samples) steps.push_back(seconds_per_step(sample.wall, sample));
   return steps;
 }
 
@@ -135,8 +137,10 @@ std::expected<RunSummary, std::string> summarise(const space::Run& run, const Sc
   parts.import = phase_seconds(run, "import");
   parts.data = phase_seconds(run, "data");
   parts.compile = phase_seconds(run, "build") + phase_seconds(run, "compile");
-  parts.first_step_excess = excess_before_steady(run, summary.warm_up.samples, steady.value);
-  parts.epoch_overhead = epoch_overhead(run, parts);
+  const double start = epoch_start(run);
+  const double excess = excess_before_steady(run, summary.warm_up.samples, steady.value);
+  parts.first_step_excess = std::max(0.0, excess - start);
+  parts.epoch_overhead = run.epochs.empty() ? start : epoch_overhead(run, parts);
   return summary;
 }
 

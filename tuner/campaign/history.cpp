@@ -34,12 +34,18 @@ std::vector<db::StoredTrial> trials_of(const db::Store& store, db::CampaignId ca
   return store.list_trials({.campaign = campaign, .state = db::TrialState::Finished, .limit = kMostTrialsOfCampaign});
 }
 
-/// Numbers of the trials whose run timed out after so long.
-std::set<std::int64_t> waited_for(const db::Store& store, db::CampaignId campaign, nanoseconds hopeless) {
-  std::set<std::int64_t> trials;
+bool timed_out(const db::StoredTrial& each) {
+  return each.trial.outcome == space::Outcome::Timeout;
+}
+
+/// Numbers of those of a campaign's trials whose run timed out after so long. Runs are read where any has.
+std::set<std::int64_t> waited_for(const db::Store& store, db::CampaignId campaign,
+                                  const std::vector<db::StoredTrial>& trials, nanoseconds hopeless) {
+  std::set<std::int64_t> waited;
+  if (std::ranges::none_of(trials, timed_out)) return waited;
   for (const db::RunSpan& each : store.run_spans(campaign))
-    if (each.outcome == space::Outcome::Timeout && each.wall >= hopeless) trials.insert(each.trial);
-  return trials;
+    if (each.outcome == space::Outcome::Timeout && each.wall >= hopeless) waited.insert(each.trial);
+  return waited;
 }
 
 std::string counted(std::size_t count, const char* noun) {
@@ -103,11 +109,11 @@ std::vector<search::History> load_history(const db::Store& store, const std::vec
     auto trials = trials_of(store, source.campaign);
     search::History campaign{.same_machine_and_workload = source.same, .trials = {}};
     std::set<std::int64_t> failures;
-    if (source.same && hopeless) failures = waited_for(store, source.campaign, *hopeless);
+    if (source.same && hopeless) failures = waited_for(store, source.campaign, trials, *hopeless);
     for (db::StoredTrial& each : trials) {
       campaign.name = each.campaign_name;
       if (each.trial.number >= source.trials) continue;
-      if (each.trial.outcome == space::Outcome::Timeout && !failures.contains(each.trial.number)) continue;
+      if (timed_out(each) && !failures.contains(each.trial.number)) continue;
       if (each.trial.estimate && each.trial.parts)
         each.trial.estimate->value = space::total_time(*each.trial.parts, objective.primary);
       campaign.trials.push_back(std::move(each.trial));

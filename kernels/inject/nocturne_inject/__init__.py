@@ -115,12 +115,16 @@ class Session(object):
                 each.learning = learner
         self.guarded(learner.install)()
 
-    def install_levers(self, framework, module):
-        """To be called once a framework; `framework` as the levers' files name it."""
-        from . import levers
+    def know(self, framework, module):
+        """A framework has been imported."""
         self.modules[framework] = module
         if self.speaks is None:
             self.about(framework)
+
+    def install_levers(self, framework, module):
+        """To be called once a framework; `framework` as the levers' files name it."""
+        from . import levers
+        self.know(framework, module)
         self.failed_levers.update(levers.install(
             framework, module, self.environment, self.environment.get("NOCTURNE_INJECT_LEARNING_MODE") == "start"))
         if self.failed_levers and not self.timing:  # nobody else says so

@@ -19,7 +19,8 @@ USUAL = 4                        # steps, in which it is learnt what a loop call
 def install(name, jax, session):
     if not session.report or session.report.seen.framework is None:  # libraries of other frameworks import it where it is there
         session.install_levers("jax", jax)
-    session.modules["jax"] = jax
+    else:
+        session.modules["jax"] = jax
     if session.timing:
         Training(jax, session)
 

@@ -52,9 +52,7 @@ class Fit(object):
             hook(session, class_that_defines(keras.Model, "fit"), "fit", self.torch_begins)  # whose backwards are seen
             return
         else:
-            session.modules["keras"] = keras
-            if session.speaks is None:
-                session.about("keras")
+            session.know("keras", keras)
         self.events = Events(session, "tensorflow" if self.watch else "keras")
         self.callbacks = make_callbacks(self)
         hook(session, class_that_defines(keras.Model, "fit"), "fit", self.fit_begins, None, self.left)

@@ -193,9 +193,7 @@ class Loaders(object):
 
     def begins(self, arguments, named):
         at = time.monotonic()
-        if self.training.learning:
-            self.training.learning.seed()
-        loader = arguments[0]
+        loader = self.training.data_begins(arguments, named)
         known = self.of(loader)
         if known.kind == "map":  # asked for its length, an iterable one would warn where it gives more
             _measure(known, loader)

@@ -79,7 +79,7 @@ class Watch(object):
         self.call = None              # of the outermost tf.function, under way
         self.functions = weakref.WeakKeyDictionary()
         self.applying = threading.local()
-        self.loss = Loss(tf, session)
+        self.loss = Loss(tf, self)
         hook(session, type(tf.function(lambda: None)), "__call__", self.call_begins, self.call_ended, self.call_left)
         hook(session, tf.GradientTape, "gradient", self.gradient_begins, self.gradient_ended)
 
@@ -206,9 +206,9 @@ def made_by_keras(function):
 class Loss(object):
     """The loss of the last step. float() waits for the device; TypeError where it was not seen."""
 
-    def __init__(self, tf, session):
+    def __init__(self, tf, watch):
         self.tf = tf
-        self.session = session
+        self.watch = watch
         self.cell = None      # a variable, assigned in graphs
         self.value = None     # of an eager step
         self.why_not = None
@@ -217,9 +217,8 @@ class Loss(object):
 
     def keep(self, target):
         flat = self.tf.nest.flatten(target)
-        learning = self.session.learners.get("tensorflow")
-        if learning and len(flat) == 1:
-            learning.loss(flat[0])
+        if self.watch.learning and len(flat) == 1:
+            self.watch.learning.loss(flat[0])
         if len(flat) != 1:
             self.not_seen("gradients are taken of several values at once")
         elif self.tf.executing_eagerly() and hasattr(flat[0], "numpy"):
@@ -242,7 +241,7 @@ class Loss(object):
 
     def not_seen(self, why):
         self.why_not = why
-        self.session.note("loss not seen: " + why)
+        self.watch.session.note("loss not seen: " + why)
 
     def __float__(self):
         tf = self.tf
