@@ -415,6 +415,8 @@ class Autocast(Lever):
     @in_a_process
     def test_a_recurrent_model_takes_its_state_back(self):
         put_in(autocast="bf16")
+        reduced = torch.backends.cpu.get_cpu_capability() == "AVX512"
+        torch.backends.mkldnn.set_flags(reduced)  # without AVX512 oneDNN has no such layer, and PyTorch's own stays in float32
         model = Words()
         inside = dtypes_of_outputs(recurrent=model.recurrent)
         state = (torch.zeros(1, 2, 16), torch.zeros(1, 2, 16))
@@ -426,7 +428,7 @@ class Autocast(Lever):
                 for parameter in model.parameters():
                     parameter -= 0.01 * parameter.grad
                     parameter.grad = None
-        self.assertEqual(inside["recurrent"], {torch.bfloat16})
+        self.assertEqual(inside["recurrent"], {torch.bfloat16 if reduced else torch.float32})
         self.assertEqual({output.dtype, state[0].dtype, state[1].dtype}, {torch.float32})
 
     @in_a_process
