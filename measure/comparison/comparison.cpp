@@ -43,6 +43,13 @@ std::expected<double, std::string> paired_step_ratio(std::span<const double> a, 
   return trimmed_mean(ratios);
 }
 
+void leave_out_epoch_end(RunSummary& summary) {
+  if (!summary.epoch_end) return;
+  summary.parts.first_step_excess -= summary.epoch_end->first;
+  summary.parts.epoch_overhead -= summary.epoch_end->each;
+  summary.epoch_end.reset();
+}
+
 /// Where the log ratio lies.
 struct LogRatio {
   double middle = 0, low = 0, high = 0;
@@ -105,12 +112,15 @@ std::expected<std::vector<double>, std::string> log_ratios(const PairResult& pai
 }
 
 std::expected<PairParts, std::string> pair_parts(const ComparedRun& baseline, const ComparedRun& candidate) {
-  const auto a = summarise(baseline.run, baseline.schedule);
+  auto a = summarise(baseline.run, baseline.schedule);
   if (!a) return std::unexpected("baseline: " + a.error());
-  const auto b = summarise(candidate.run, candidate.schedule);
+  auto b = summarise(candidate.run, candidate.schedule);
   if (!b) return std::unexpected("candidate: " + b.error());
   const auto ratio = paired_step_ratio(baseline.slices, candidate.slices);
   if (!ratio) return std::unexpected(ratio.error());
+  // What is known of one side alone would be held against it.
+  if (!a->epoch_end) leave_out_epoch_end(*b);
+  if (!b->epoch_end) leave_out_epoch_end(*a);
 
   // Both steps keep their geometric mean and take the paired ratio, so neither side is favoured.
   PairParts pair{.baseline = a->parts, .candidate = b->parts};

@@ -117,6 +117,13 @@ std::vector<double> step_seconds(const space::Run& run) {
   return steps;
 }
 
+std::optional<EpochEnd> epoch_end(const space::Run& run) {
+  const std::vector<double> ends = each_phase(run, kEpochEnd);
+  if (ends.size() < 2) return std::nullopt;
+  const double each = median(std::span(ends).subspan(1));
+  return EpochEnd{.each = each, .first = std::max(0.0, ends.front() - each)};
+}
+
 std::expected<RunSummary, std::string> summarise(const space::Run& run, const Schedule& schedule) {
   const std::vector<double> steps = step_seconds(run);
   if (steps.empty()) return std::unexpected("the run has no samples: nothing is known of its steady step");
@@ -141,6 +148,11 @@ std::expected<RunSummary, std::string> summarise(const space::Run& run, const Sc
   const double excess = excess_before_steady(run, summary.warm_up.samples, steady.value);
   parts.first_step_excess = std::max(0.0, excess - start);
   parts.epoch_overhead = run.epochs.empty() ? start : epoch_overhead(run, parts);
+  if (run.epochs.empty()) summary.epoch_end = measure::epoch_end(run);
+  if (summary.epoch_end) {
+    parts.first_step_excess += summary.epoch_end->first;
+    parts.epoch_overhead += summary.epoch_end->each;
+  }
   return summary;
 }
 

@@ -12,11 +12,14 @@
 /// - epoch_overhead: median over epochs of wall − steps_per_epoch · steady_step, never below 0; the first epoch counts
 ///   only where it is the only one, and then less the first_step_excess, which is in its wall. Of a script of one's own
 ///   it is what its data loader's processes take to be started and ended in each epoch (phase kEpochStart), of which
-///   the first, being in the first step's phase as well, is no part of first_step_excess.
+///   the first, being in the first step's phase as well, is no part of first_step_excess; and what else stands between
+///   two epochs (phase kEpochEnd: evaluation, checkpoint), where two ends were seen at least: what the first took
+///   beyond the others, such as compiling the evaluation, is part of first_step_excess.
 /// - steps_per_epoch: training examples / batch; rounded down where the partial batch is dropped.
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +39,15 @@ namespace nocturne::measure {
 /// The phase between two epochs in which the processes of a script's data loader end and others give the first batch.
 inline constexpr std::string_view kEpochStart = "epoch_start";
 
+/// What stands between two epochs of a script beside that: from the last step, but for the time of a step, to the first
+/// batch.
+inline constexpr std::string_view kEpochEnd = "epoch_end";
+
+/// Whether a phase of a script's run is part of its start.
+[[nodiscard]] constexpr bool is_of_start(std::string_view phase) {
+  return phase != kEpochStart && phase != kEpochEnd;
+}
+
 /// What a step and an epoch consist of.
 struct Schedule {
   std::int64_t training_examples = 60000;
@@ -51,10 +63,20 @@ struct Schedule {
 /// 468 or 468.75 for 60,000 examples in batches of 128.
 [[nodiscard]] double steps_per_epoch(const Schedule& schedule);
 
+/// Seconds.
+struct EpochEnd {
+  double each = 0;   ///< of epoch_overhead
+  double first = 0;  ///< beyond that, once: of first_step_excess
+};
+
+/// By phases kEpochEnd. Empty: fewer than two were seen, and of a single one nobody knows what of it returns.
+[[nodiscard]] std::optional<EpochEnd> epoch_end(const space::Run& run);
+
 /// One run, condensed.
 struct RunSummary {
-  space::Parts parts;            ///< seconds
-  double steady_step_error = 0;  ///< standard error of parts.steady_step within the process, seconds
+  space::Parts parts;                      ///< seconds
+  std::optional<EpochEnd> epoch_end = {};  ///< what of them is by phases kEpochEnd
+  double steady_step_error = 0;            ///< standard error of parts.steady_step within the process, seconds
   WarmUp warm_up;
   std::size_t samples = 0;  ///< that entered steady_step
 };

@@ -305,11 +305,16 @@ nlohmann::json to_json(const CommandTemplate& command) {
     if (command.timing == timing) document["time"] = name;
   if (!command.accuracy.empty()) document["accuracy"] = command.accuracy;
   for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
+  if (const EpochEnds& ends = command.epoch_ends; ends.steps > 0)
+    document["epoch_ends"] = {{"steps", ends.steps}, {"examples", ends.examples}};
   if (command.files != Files::InPlace) document["files"] = to_text(command.files);
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
   for (const auto& path : command.sources) document["sources"].push_back(path.string());
   return document;
 }
+
+/// The last step of a cut epoch is told with its end; of what is left of the first epoch something has to be timed.
+constexpr std::int64_t kFewestStepsOfEpoch = 3;
 
 std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command) {
   const nlohmann::json levers = document.value("levers", nlohmann::json::object());
@@ -322,6 +327,15 @@ std::expected<void, std::string> read_module(const nlohmann::json& document, Com
   const nlohmann::json accuracy = document.value("accuracy", nlohmann::json(""));
   if (!accuracy.is_string()) return std::unexpected("accuracy: expected a pattern");
   command.accuracy = accuracy.get<std::string>();
+  if (const auto ends = document.find("epoch_ends"); ends != document.end()) {
+    const auto number = [&](const char* key) {
+      const nlohmann::json value = ends->is_object() ? ends->value(key, nlohmann::json()) : nlohmann::json();
+      return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+    };
+    command.epoch_ends = {.steps = number("steps"), .examples = number("examples")};
+    if (command.epoch_ends.steps < kFewestStepsOfEpoch || command.epoch_ends.examples < 1)
+      return std::unexpected(fmt::format("epoch_ends: expected steps (at least {}) and examples", kFewestStepsOfEpoch));
+  }
   const nlohmann::json files = document.value("files", nlohmann::json("in place"));
   const auto known = std::ranges::find(kFiles, files, &std::pair<Files, std::string_view>::second);
   if (known == kFiles.end()) return std::unexpected(R"(files: expected "in place", "private" or "private folder")");

@@ -64,6 +64,13 @@ enum class Files {
 /// As campaign files have it: in place, private folder, private.
 [[nodiscard]] std::string_view to_text(Files files);
 
+/// The module in front of a script cuts its first two epochs short, so that each run shows what stands between epochs.
+struct EpochEnds {
+  std::int64_t steps = 0;     ///< of an epoch that is cut; 0: none is
+  std::int64_t examples = 0;  ///< of an epoch that is not: tells the training's loader from others
+  friend bool operator==(const EpochEnds&, const EpochEnds&) = default;
+};
+
 struct CommandTemplate {
   std::vector<std::vector<std::string>> groups;    ///< groups of words; the very first word is the program
   std::map<std::string, std::string> environment;  ///< variable → text with places
@@ -73,6 +80,7 @@ struct CommandTemplate {
   /// RE2: how accurate it is, in what it prints; kAccuracySeen: the module sees that; empty: nothing says so.
   std::string accuracy = {};
   std::map<std::string, Lever> levers = {};  ///< by the name of their parameter
+  EpochEnds epoch_ends = {};                 ///< with Timing::Steps
   Files files = Files::InPlace;
   std::vector<std::filesystem::path> shared = {};  ///< absolute: folders that stay the user's own in a private view
   std::vector<std::filesystem::path> sources =
@@ -125,10 +133,11 @@ struct CommandPlace {
 [[nodiscard]] std::string state_of_sources(const CommandTemplate& command);
 
 [[nodiscard]] nlohmann::json to_json(const Lever& lever);
-/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, files, shared, sources.
+/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, epoch_ends, files, shared,
+/// sources.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
-/// Reads accuracy, levers, files, shared and sources of such a document into `command`. The error names the key and
-/// what was expected.
+/// Reads accuracy, levers, epoch_ends, files, shared and sources of such a document into `command`. The error names the
+/// key and what was expected.
 [[nodiscard]] std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command);
 /// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);

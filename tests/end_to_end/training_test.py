@@ -117,10 +117,27 @@ class Training(unittest.TestCase):
                     train(batch)
                 time.sleep({pause})
             """
-        for pause, several in ((0, True), (4, False)):
+        for pause, several in ((0, True), (8, False)):  # of a run less than a third, where a start takes 10 s, too
             said, document = self.looked_at(script.format(pause=pause))
             self.assertRegex(said, "10 an epoch")
             self.assertEqual(document["run"]["steps"] > 8, several, document["run"])
+
+    def test_what_stands_between_epochs_is_part_of_the_time(self):
+        script = """
+            data = torch.utils.data.DataLoader(torch.randn(804, 64), batch_size=8, shuffle=True)
+            test = torch.utils.data.DataLoader(torch.randn(100, 64), batch_size=50)
+            for epoch in range({epochs}):
+                for batch in data:
+                    train(batch)
+                with torch.no_grad():
+                    for batch in test:
+                        model(batch)
+                time.sleep({pause})
+            """
+        for epochs, looks in ((50, True), (2, False)):
+            said, document = self.looked_at(script.format(epochs=epochs, pause=0.5))
+            self.assertEqual(document["worker"].get("epoch_ends"), {"steps": 5, "examples": 804} if looks else None)
+            self.assertEqual("each run cuts its first two" in " ".join(said.split()), looks, said)
 
     def test_threads_that_the_script_sets_are_not_tried(self):
         script = self.folder / "threads.py"

@@ -140,6 +140,20 @@ TEST_CASE("a pair's log ratio at a horizon is that of the composed times", "[com
   CHECK(log_ratio(*pair, 90) == Approx(std::log(900.0 / 550.0)));
 }
 
+TEST_CASE("what stands between the epochs of one side alone is not held against it", "[comparison]") {
+  space::Run a = run_of({0.1, 0.1, 0.1}), b = run_of({0.1, 0.1, 0.1});
+  const Schedule schedule{.training_examples = 1000, .batch = 100};
+  const std::vector<double> slices(3, 0.1);
+  const auto ratio = [&] { return log_ratio(*pair_parts({a, schedule, slices}, {b, schedule, slices}), 3); };
+  const auto end = [](double wall) {
+    return space::Phase{.name = std::string(kEpochEnd), .wall = seconds(wall), .cpu = {}, .finished = true};
+  };
+  for (const double wall : {7.0, 1.0}) b.phases.push_back(end(wall));
+  CHECK(ratio() == Approx(0).margin(1e-12));
+  for (const double wall : {1.0, 1.0}) a.phases.push_back(end(wall));
+  CHECK(ratio() == Approx(std::log(6.0 / 12)));
+}
+
 TEST_CASE("different batch sizes compare per epoch, not per step", "[comparison]") {
   const std::vector<double> small(10, 0.030), large(10, 0.050);
   const auto pair = pair_parts({run_of(small), {.training_examples = 6400, .batch = 32}, small},

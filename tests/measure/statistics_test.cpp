@@ -112,6 +112,23 @@ TEST_CASE("what a loader's processes take in each epoch is its overhead, and the
   CHECK(summarise(run, kMnist)->parts.first_step_excess == Approx(0.3));
 }
 
+TEST_CASE("what stands between two epochs is their overhead, and what the first end took beyond that is excess",
+          "[statistics]") {
+  space::Run run = steady_run(150ms, 50ms, 10);
+  const std::string name(kEpochEnd);
+  run.phases.push_back(phase(name.c_str(), 5s));
+  CHECK_FALSE(summarise(run, kMnist)->epoch_end);  // of a single one nobody knows what returns
+  CHECK(summarise(run, kMnist)->parts.epoch_overhead == 0);
+  for (const auto wall : {2000ms, 1900ms, 9000ms}) run.phases.push_back(phase(name.c_str(), wall));
+  run.phases.push_back(phase(std::string(kEpochStart).c_str(), 20ms));
+  const auto summary = summarise(run, kMnist);
+  REQUIRE(summary->epoch_end);
+  CHECK(summary->epoch_end->each == Approx(2));
+  CHECK(summary->parts.epoch_overhead == Approx(2.02));
+  CHECK(summary->parts.first_step_excess == Approx(0.1 - 0.02 + 3));
+  CHECK(space::total_time(summary->parts, 2) == Approx(3.08 + 2 * (2.02 + 468 * 0.05)));
+}
+
 TEST_CASE("waits of a few steps are part of a steady step, as all of them have that", "[statistics]") {
   space::Run run = steady_run(50ms, 50ms, 160);
   for (std::size_t i = 7; i < run.samples.size(); i += 8) {

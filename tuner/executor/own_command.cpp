@@ -150,6 +150,12 @@ std::expected<PreparedWorker, PreparationFailure> prepare_command(const Campaign
   return prepared;
 }
 
+void ask_for_epoch_ends(const measure::EpochEnds& cut, std::int64_t batch,
+                        std::map<std::string, std::string>& environment) {
+  environment["NOCTURNE_INJECT_EPOCH"] = fmt::format("{},{}", cut.steps, cut.examples);
+  if (batch > 0) environment["NOCTURNE_INJECT_BATCH"] = std::to_string(batch);
+}
+
 void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const PreparedWorker& prepared,
                   const RunOrder& order, const Installation& installation, measure::RunPlan& plan) {
   const CommandTemplate& command = *prepared.own;
@@ -171,6 +177,7 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
     for (const auto& [name, value] : *variables) plan.environment[name] = value;
   plan.request.accuracy = false;
   if (order.curve) return plan_curve(prepared, order, plan);
+  if (command.epoch_ends.steps > 0 && !learns) ask_for_epoch_ends(command.epoch_ends, 0, plan.environment);
   plan.request.epochs = 0;
   if (command.whole() || learns) {
     plan.request.steps = 1;

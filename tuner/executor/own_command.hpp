@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,10 @@ constexpr std::uintmax_t kLargestScriptBytes = 1 << 20;
 [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare_command(
     const CampaignSpec& spec, const space::Configuration& configuration, const Installation& installation,
     PreparedWorker prepared);
+
+/// Lets a run show what stands between epochs. `batch`: examples of a step; 0: another variable says so, or nobody.
+void ask_for_epoch_ends(const measure::EpochEnds& cut, std::int64_t batch,
+                        std::map<std::string, std::string>& environment);
 
 /// What a run of this order is in detail: the words of its steps and seed. The rest of `plan` is there.
 void plan_command(const CampaignSpec& spec, const space::Configuration& configuration, const PreparedWorker& prepared,

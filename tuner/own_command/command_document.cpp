@@ -343,6 +343,8 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     worker["time"] = command.timing == Timing::Process ? "process" : "steps";
   if (!command.accuracy.empty()) worker["accuracy"] = command.accuracy;
   if (!levers.empty()) worker["levers"] = std::move(levers);
+  if (const measure::EpochEnds& ends = command.epoch_ends; ends.steps > 0)
+    worker["epoch_ends"] = {{"steps", ends.steps}, {"examples", ends.examples}};
   if (command.files != measure::Files::InPlace) worker["files"] = measure::to_text(command.files);
   for (const auto& path : command.shared) worker["shared"].push_back(path.string());
   for (const std::string& source : sources_of(command)) worker["sources"].push_back(source);

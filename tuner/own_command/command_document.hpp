@@ -35,6 +35,7 @@ struct OwnCommand {
   double epochs = 1;              ///< that it trains; of a process that is timed as a whole 1
   std::vector<SeenLever> levers;  ///< that were seen to apply
   bool allow_batch = false;       ///< levers that change what is learnt may be used
+  measure::EpochEnds epoch_ends = {};
   measure::Files files = measure::Files::InPlace;
   std::vector<std::filesystem::path> shared;  ///< absolute
   std::vector<std::string> sources;  ///< absolute: files that it is made of, beside the script that its words name

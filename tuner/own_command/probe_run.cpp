@@ -29,7 +29,7 @@ constexpr std::int64_t kDetectSteps = 20;
 std::chrono::nanoseconds start_of(const space::Run& run) {
   std::chrono::nanoseconds start{};
   for (const space::Phase& phase : run.phases)
-    if (phase.name != measure::kEpochStart) start += phase.wall;
+    if (measure::is_of_start(phase.name)) start += phase.wall;
   return start;
 }
 
@@ -44,34 +44,44 @@ std::chrono::nanoseconds time_beside_steps(const space::Run& run) {
   return std::max(rest, std::chrono::nanoseconds{0});
 }
 
-}  // namespace
-
-std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate command,
+/// One run as the configuration has it; the error is a sentence.
+std::expected<measure::RunPlan, std::string> plan_probe(const measure::CommandTemplate& command,
                                                         const space::Configuration& configuration,
                                                         const Installation& installation, const ProbePlace& place,
-                                                        const measure::RunControl& control) {
-  const auto failed = [](std::string reason) { return std::unexpected(ProbeFailure{.reason = std::move(reason)}); };
-  command.timing = measure::Timing::Detect;
-  if (command.files == measure::Files::PrivateFolder) command.files = measure::Files::Private;  // all shall be told
+                                                        std::int64_t steps) {
   if (find_command_worker().empty())
-    return failed("the program nocturne-command-worker is not beside nocturne: build it");
-  const auto words = measure::fill_words(command, configuration, {.steps = kDetectSteps, .seed = 1});
-  if (!words) return failed(words.error());
+    return std::unexpected("the program nocturne-command-worker is not beside nocturne: build it");
+  const auto words = measure::fill_words(command, configuration, {.steps = steps, .seed = 1});
+  if (!words) return std::unexpected(words.error());
   const auto launch = measure::launch_settings(configuration, measure::probe_launch_machine());
-  if (!launch) return failed(launch.error());
+  if (!launch) return std::unexpected(launch.error());
   measure::RunPlan plan;
   plan.id = measure::new_run_id();
   plan.folder = place.runs_folder / plan.id;
   plan.owner = owner_text(place.database);
   plan.argv = command_worker_argv(command, *words, 1, installation);
   plan.environment = launch->variables();
+  plan.unset = launch->unset;
+  plan.memory = launch->memory;
+  plan.request.configuration = configuration.to_json();
+  return plan;
+}
+
+}  // namespace
+
+std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate command,
+                                                        const space::Configuration& configuration,
+                                                        const Installation& installation, const ProbePlace& place,
+                                                        const measure::RunControl& control) {
+  command.timing = measure::Timing::Detect;
+  if (command.files == measure::Files::PrivateFolder) command.files = measure::Files::Private;  // all shall be told
+  auto planned = plan_probe(command, configuration, installation, place, kDetectSteps);
+  if (!planned) return std::unexpected(ProbeFailure{.reason = std::move(planned.error())});
+  measure::RunPlan& plan = *planned;
   const std::filesystem::path report = plan.folder / "training.json";
   plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();
   plan.environment["NOCTURNE_INJECT_LOOK"] = fmt::format("{}", kLongestLook.count());
-  plan.unset = launch->unset;
-  plan.memory = launch->memory;
   plan.deadline = kLongestProbeRun;
-  plan.request.configuration = configuration.to_json();
   plan.request.steps = 1;
   const space::Run run = measure::run(plan, control);
   if (run.outcome != space::Outcome::Ok) {
@@ -94,6 +104,52 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
     probe.ended_by_itself = probe.steps < kDetectSteps || (probe.training && probe.training->ended);
   }
   return probe;
+}
+
+std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen) {
+  // Behind the first cut epoch comes the second, and behind that the beginning of a third.
+  constexpr std::int64_t kSteps = 5;
+  constexpr double kFewestEpochs = 3;
+  if (seen.timing != measure::Timing::Steps || seen.ended_by_itself || !seen.training) return std::nullopt;
+  const SeenTraining& training = *seen.training;
+  const bool is_cut = training.framework == "pytorch" && !training.round && training.examples_per_epoch;
+  if (!is_cut || training.steps_per_epoch.value_or(0) < 2 * kSteps) return std::nullopt;
+  if (epochs_trained(training).value_or(0) < kFewestEpochs) return std::nullopt;
+  return measure::EpochEnds{.steps = kSteps, .examples = *training.examples_per_epoch};
+}
+
+std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
+                                             const space::Configuration& configuration, const SeenTraining& training,
+                                             measure::EpochEnds cut, const Installation& installation,
+                                             const ProbePlace& place, std::chrono::seconds longest,
+                                             const measure::RunControl& control) {
+  command.timing = measure::Timing::Steps;
+  const std::int64_t steps = 2 * cut.steps;
+  auto planned = plan_probe(command, configuration, installation, place, steps);
+  if (!planned) return std::nullopt;
+  ask_for_epoch_ends(cut, training.batch.value_or(0), planned->environment);
+  planned->deadline = longest;
+  planned->request.steps = steps;
+  const space::Run run = measure::run(*planned, control);
+  std::error_code ignored;
+  std::filesystem::remove_all(planned->folder, ignored);
+  EpochEndProbe probe{.cut = cut, .wall = run.wall};
+  if (run.outcome == space::Outcome::Timeout) return probe;
+  if (run.outcome == space::Outcome::Ok) probe.seen = measure::epoch_end(run);
+  return probe.seen ? std::optional(probe) : std::nullopt;
+}
+
+bool is_worth_seeing(const EpochEndProbe& probe, const CommandProbe& seen,
+                     std::optional<std::chrono::nanoseconds> wall) {
+  constexpr double kShare = 0.005, kShort = 5, kOfAll = 60;
+  using Seconds = std::chrono::duration<double>;
+  const SeenTraining& training = *seen.training;
+  const bool compiles = std::ranges::any_of(training.levers, &SeenLever::compiles);
+  const double epoch = training.step_seconds.value_or(0) * static_cast<double>(*training.steps_per_epoch);
+  const double run = Seconds(seen.wall).count();
+  const double room = wall ? Seconds(*wall).count() / kOfAll : 0;
+  return probe.seen && (compiles || probe.seen->each >= kShare * epoch) &&
+         2 * probe.seen->each + probe.seen->first <= std::max({kShort, run, room});
 }
 
 }  // namespace nocturne::tuner

@@ -9,12 +9,21 @@
 #include <optional>
 #include <string>
 
+#include "measure/comparison/statistics.hpp"
 #include "measure/run/command_template.hpp"
 #include "measure/run/runner.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/own_command/seen_training.hpp"
 
 namespace nocturne::tuner {
+
+/// What stands between two epochs of a script, by one more run.
+struct EpochEndProbe {
+  measure::EpochEnds cut;                 ///< how its first two epochs were cut
+  std::chrono::nanoseconds wall{};        ///< time of the whole process
+  std::optional<measure::EpochEnd> seen;  ///< empty: it took longer than the run was given
+  bool in_each_run = false;               ///< whether each run of the campaign is to see it
+};
 
 struct CommandProbe {
   measure::Timing timing = measure::Timing::Process;  ///< Process or Steps
@@ -25,6 +34,7 @@ struct CommandProbe {
   std::string log_tail;                               ///< end of what it printed
   std::optional<SeenTraining> training;               ///< what the module in front of it saw
   std::optional<WrittenFiles> files;                  ///< what it wrote, under a private view
+  std::optional<EpochEndProbe> epoch_end{};           ///< empty: nobody looked, or none was seen
   std::string under_load;                             ///< what slowed it (measure::under_load); empty: nothing did
 };
 
@@ -48,5 +58,24 @@ struct ProbePlace {
                                                                       const Installation& installation,
                                                                       const ProbePlace& place,
                                                                       const measure::RunControl& control);
+
+/// How the epochs of such a training would be cut; empty: they cannot be, or are too few or too short for two of them
+/// to be worth it.
+[[nodiscard]] std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen);
+
+/// Blocks, one more run of a command whose training was seen, at most for so long. Empty: it showed no two ends, or
+/// failed, or the caller wanted no more.
+[[nodiscard]] std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
+                                                           const space::Configuration& configuration,
+                                                           const SeenTraining& training, measure::EpochEnds cut,
+                                                           const Installation& installation, const ProbePlace& place,
+                                                           std::chrono::seconds longest,
+                                                           const measure::RunControl& control);
+
+/// Whether each run of a campaign that may take so long shall see what stands between epochs: it is some part of an
+/// epoch, or may become it, and takes no longer than a run, or a sixtieth of the campaign. Empty: nobody says how long
+/// that may take.
+[[nodiscard]] bool is_worth_seeing(const EpochEndProbe& probe, const CommandProbe& seen,
+                                   std::optional<std::chrono::nanoseconds> wall);
 
 }  // namespace nocturne::tuner

@@ -22,6 +22,7 @@ import weakref
 from _thread import get_ident
 
 from . import levers, loops
+from .epoch_ends import CUT, Ends
 from .hooks import hook
 from .lever_error import LeverError
 
@@ -164,6 +165,7 @@ class Loaders(object):
         self.begun = self.begun_cpu = 0.0  # when the first batch of an epoch was asked for
         self.evaluating = False
         self.last_yielded = 0   # batches of the iterator that gave the last one
+        self.ends = Ends(self.session)
 
     def install(self):
         data, session = self.torch.utils.data, self.session
@@ -189,7 +191,10 @@ class Loaders(object):
 
     def constructed(self, loader, _):
         if self.torch.utils.data.get_worker_info() is None:
-            self.of(loader)
+            known = self.of(loader)
+            if self.ends:
+                _measure(known, loader)
+                known.cut = self.ends.cut(known, loader)
 
     def begins(self, arguments, named):
         at = time.monotonic()
@@ -264,6 +269,8 @@ class Loaders(object):
             if self.told:
                 if self.asking is not None:
                     self.asking.ending = time.monotonic() - self.told.lapped
+                    if self.ends and self.asking.training and self.told.steps >= 0:
+                        self.ends.since = self.told.last, self.told.steps
                 self.told.epoch()
 
     def came(self, iterator, batch):
@@ -293,11 +300,26 @@ class Loaders(object):
             alone = not getattr(iterator, "_num_workers", 0)
             waited = recorder.lapped - self.begun
             recorder.epoch(waited if alone else 0.0, time.process_time() - self.begun_cpu if alone else 0.0)
+            start = known.ending + getattr(iterator, "_nocturne_making", 0.0) + waited if known is not None else 0.0
             if not alone and known is not None and known.training:
-                recorder.epoch_started(known.ending + getattr(iterator, "_nocturne_making", 0.0) + waited)
+                recorder.epoch_started(start)
                 known.ending = iterator._nocturne_making = 0.0  # one that stays is made once
+            if self.ends.since and known is not None and known.training:
+                self.epoch_ended(known, recorder, waited if alone else start)
             self.exhausted = False
+        elif known is not None and known.cut and known.cut.cuts and yielded == known.cut.before + 1:
+            recorder.pass_over()  # the epoch's last, which may be smaller, is told with its end
         self.last_yielded = yielded
+
+    def epoch_ended(self, known, recorder, start):
+        """The first batch behind an epoch's end has come. `start`: seconds that were for it, and are told as such."""
+        (since, steps), self.ends.since = self.ends.since, None
+        more = recorder.steps - steps  # of the epoch, whose batches were fetched ahead
+        if known.cut and self.ends.told < self.ends.ended:
+            more += known.cut.part
+        self.ends.told += 1
+        seconds = recorder.lapped - since - start - more * (recorder.step_seconds() or 0.0)
+        recorder.epoch_ended(max(0.0, seconds), self.ends.told == CUT)
 
     def fetches(self, arguments, named):
         """Returns the random streams' states where the fetch that follows is to be looked at."""

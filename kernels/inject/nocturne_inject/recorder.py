@@ -6,6 +6,8 @@
     recorder.step(loss, count)     a step has ended, or `count` of them in one call. loss: None, or anything float() understands; asked on samples alone
     recorder.epoch()               what passed since the last step is no part of a step
     recorder.epoch_started(s)      of what passed, these seconds were for a loader's processes: each epoch has them
+    recorder.pass_over()           the steps to come are no samples, until:
+    recorder.epoch_ended(s, last)  of what passed, these seconds were the end of an epoch; the last one that is awaited
 
 The clock is that of nocturne_steps.py, whose recorder this is, with these differences: data and graphs before the first
 step are the first step's; it ends by os._exit(0); it stops the process's descendants while it waits for a turn, and drops
@@ -27,6 +29,7 @@ DROPPED = 5  # steps after a turn's wait: queues that a loader filled meanwhile 
 LOOK_STEPS = 20  # more, as often as it takes
 MOST_LOOKED_AT = 2000
 MOST_STARTS = 1000  # of epochs, that are told
+MOST_AWAITED = 500  # steps, for an epoch's end before the first turn
 QUIET_S = 60  # without a sign of training for so long, the report says so
 
 
@@ -102,13 +105,16 @@ class Recorder(steps._Recorder):
         self.starts = 0     # of epochs, that were told
         self.watch = None   # that of a deployment, from the end of the first step on
         self.told_at = 0.0
+        self.held = None    # lines, while ends of epochs are awaited before the first turn
+        self.awaited = []   # ends of steps meanwhile
         environment = dict(session.environment)
         if not environment.get("NOCTURNE_STEPS_EVENTS"):
             environment["NOCTURNE_STEPS_EVENTS"] = os.devnull
         super(Recorder, self).__init__(environment)
-        atexit.register(self.tell_all)
+        atexit.register(self.tell_the_rest)
         if session.report and session.report.path:
             self.step = self.step_and_look
+        self.usual_step = self.step
 
     def begin(self):
         imported, cpu = self.session.imported_at
@@ -143,7 +149,39 @@ class Recorder(steps._Recorder):
             self.write(event="phase_begin", name="epoch_start")
             self.write(event="phase_end", name="epoch_start", wall_s=seconds, cpu_s=0.0)
 
+    def pass_over(self):
+        self.step = self.step_passed_over
+
+    def step_passed_over(self, loss, count=1):
+        pass
+
+    def step_awaited(self, loss, count=1):
+        self.last = time.monotonic()
+        self.awaited.append(self.last)
+        if len(self.awaited) > MOST_AWAITED:
+            self.session.note("no epoch ended within %d steps" % MOST_AWAITED)
+            self.step = self.begin_turns
+
+    def epoch_ended(self, seconds, last):
+        self.write(event="phase_begin", name="epoch_end")
+        self.write(event="phase_end", name="epoch_end", wall_s=seconds, cpu_s=0.0)
+        awaits = self.begin_turns if last else self.step_awaited
+        self.step = self.usual_step if self.held is None else awaits
+
+    def begin_turns(self, loss, count=1):
+        """At the end of a step behind the ends that were awaited: whoever gives turns hears of the first step only now."""
+        self.release()
+        self.wait_for_turn()
+        self.restart()
+
+    def release(self):
+        held, self.held, self.step = self.held or (), None, self.usual_step
+        for line in held:
+            self.put(line)
+
     def first_ended(self, loss):
+        if self.turns_path and self.session.environment.get("NOCTURNE_INJECT_EPOCH"):
+            self.held, self.step = [], self.step_awaited
         self.ready()
         super(Recorder, self).first_ended(loss)
         if self.first_start:
@@ -191,11 +229,16 @@ class Recorder(steps._Recorder):
     def put(self, line):
         if self.untold:
             self.tell_all()
-        super(Recorder, self).put(line)
+        if self.held is not None:
+            self.held.append(line)
+        else:
+            super(Recorder, self).put(line)
 
     def step_seconds(self):
         """The median of the samples' steps; None before the first."""
         each = sorted(wall / count for count, wall in self.samples)
+        if not each:
+            each = sorted(end - begin for begin, end in zip(self.awaited, self.awaited[1:]))
         return each[len(each) // 2] if each else None
 
     def round(self):
@@ -217,6 +260,8 @@ class Recorder(steps._Recorder):
         return {kind: round(part, 4) for kind, part in told.items()}
 
     def wait_for_turn(self):
+        if self.held is not None:
+            return
         while True:  # one that is being stopped may still start another
             more = [each for each in _descendants(os.getpid()) if each not in self.stopped]
             if not more:
@@ -255,9 +300,14 @@ class Recorder(steps._Recorder):
         self.say_ended()
         self.leave(0)
 
+    def tell_the_rest(self):
+        self.tell_all()
+        if self.held and self.ours():
+            self.release()
+
     def leave(self, code):
         self.go_on()
-        self.tell_all()
+        self.tell_the_rest()
         self.session.write_report()
         for stream in (sys.stdout, sys.stderr):
             try:

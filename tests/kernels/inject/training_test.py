@@ -236,6 +236,53 @@ class Steps(unittest.TestCase):
             self.ran(run)
             self.assertEqual({each["name"] for each in run.events("phase_end")}, {"import", "first_step"})
 
+    def test_the_ends_of_two_epochs_that_are_cut_short_are_told(self):
+        # 36 batches of 8 examples and one of 4. Evaluations take 20 s and 10 s, and 60 s more the first time.
+        script = """
+    loader = torch.utils.data.DataLoader(drawn=292%s)
+    others = torch.utils.data.DataLoader(batches=2)
+    trained, seen = [], len(loader)
+    def evaluate():
+        with torch.no_grad():
+            for images, labels in others: pass
+        spend(9)
+    for epoch in range(4):
+        train(update=lambda loss: (loss.backward(), optimizer.step(), trained.append(epoch)))
+        if not epoch: spend(60)
+        evaluate()
+    print([trained.count(epoch) for epoch in range(4)], seen)
+"""
+        def ends(run):
+            return [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+
+        # The end: 0.25 s of the step before, 6.75 of the last one, which is half a step that counts, and the evaluation.
+        half = (0.25 + 6.75 + 10) - 0.5 * 6.75
+        for processes in ("", ", num_workers=2"):
+            with trained(script % processes, NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="99") as run:
+                self.assertEqual(self.ran(run), "[5, 5, 37, 37] 37\n")
+                self.assertEqual(ends(run)[:2], [half + 60, half])
+                first = 6.0 if processes else 6.5
+                self.assertEqual(run.seconds()[:8], ([6.75] * 3 + [first]) * 2)
+        for asked in ("5,291", "19,292", None):  # of another loader, of more than half an epoch; not asked for
+            with trained(script % "", NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
+                self.assertEqual(self.ran(run), "[37, 37, 37, 37] 37\n")
+                self.assertEqual(ends(run), [70.25, 10.25, 10.25] if asked else [])
+
+    def test_epochs_are_not_cut_where_a_trainer_counts_their_batches(self):
+        with trained("""
+    import types
+    lightning = types.ModuleType("lightning")
+    exec("def fit(loader, update):\\n  for batch in loader: update()\\n", vars(lightning))
+    loader = torch.utils.data.DataLoader(drawn=292)
+    trained = []
+    def update():
+        model(None); torch.Tensor(0.25).backward(); optimizer.step(); trained.append(1)
+    for epoch in range(3):
+        lightning.fit(loader, update)
+    print(len(trained))""", NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+            self.assertEqual(self.ran(run), "111\n")
+            self.assertEqual(len(run.events("sample")), 110)
+
     def test_modules_that_are_loaded_when_they_are_asked_are_not_asked(self):
         with trained("""
     import sys, types
@@ -285,6 +332,7 @@ class Steps(unittest.TestCase):
     class FakeLoader:  # what it gives to PyTorch's iterator, and is its data set
         def __init__(self, d):
             self.d, self.dataset, self.seconds, self.batch_size, self.num_workers = d, self, 0.5, 8, 0
+            self.batch_sampler = None
         def __len__(self): return len(self.d)
     class Loader:
         bs, n, num_workers = 8, 76, 0
@@ -517,6 +565,30 @@ def forked(function):
             # The first step, five dropped, six timed; five dropped, two timed.
             self.assertEqual([each["first_step"] for each in run.events("sample")], [1, 5, 7])
             self.assertEqual(run.seconds(), [27.0, 13.25, 13.5])  # an epoch ends behind the first
+
+    def test_before_the_first_turn_the_ends_of_two_epochs_are_awaited(self):
+        # Who gives turns stops a process that has ended its first step.
+        for examples, ends in (292, 2), (10 ** 6, 0):  # of the second's data 500 steps are not half of an epoch
+            with trained("""
+    loader = torch.utils.data.DataLoader(drawn=%d)
+    torch.clock.scale = 0.01
+    train(9)""" % examples, NOCTURNE_INJECT_EPOCH="5,%d" % (292 if ends else 1)) as run:
+                turns = run.path("turns")
+                os.mkfifo(turns)
+                process = run.start(NOCTURNE_STEPS_TURNS=turns, NOCTURNE_STEPS_PER_SAMPLE=4)
+                with open(turns, "w") as file:
+                    self.until(lambda: run.events("phase_end")[-1:] and run.events("phase_end")[-1]["name"] == (
+                        "epoch_end" if ends else "first_step"))
+                    self.assertEqual(run.events("sample"), [])
+                    file.write("8\n")
+                    file.flush()
+                    self.until(lambda: [each["steps"] for each in run.events("sample")] == [4, 4])
+                out, errors = process.communicate(timeout=60)
+                self.assertEqual((process.returncode, out, errors), (0, "", ""))
+                self.assertEqual([each["name"] for each in run.events("phase_end")],
+                                 ["import", "first_step"] + ["epoch_end"] * ends)
+                self.assertEqual([each["first_step"] for each in run.events("sample")], [1, 5])
+                self.assertEqual("no epoch ended" in run.notes(), not ends)
 
     def state(self, pid):
         with open("/proc/%d/stat" % pid) as file:

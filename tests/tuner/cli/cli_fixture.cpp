@@ -84,6 +84,8 @@ space::Run run_of(const CliFixture& cli, const NightOptions& options, const Plan
     for (int i = 0; i < options.epoch_starts; ++i)
       run.phases.push_back(
           {.name = "epoch_start", .wall = std::chrono::milliseconds(200), .cpu = {}, .finished = true});
+    for (int i = 0; i < options.epoch_ends; ++i)
+      run.phases.push_back({.name = "epoch_end", .wall = std::chrono::milliseconds(300), .cpu = {}, .finished = true});
     run.memory = space::Memory{.peak_rss_bytes = 300 << 20, .device_bytes = 0};
   } else {
     run.phases.push_back({.name = "first_step", .wall = {}, .cpu = {}, .finished = false});

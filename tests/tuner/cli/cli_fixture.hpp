@@ -63,6 +63,7 @@ struct NightOptions {
   double slowdown = 1;                          ///< factor on the time of all epochs
   std::optional<space::DeviceReport> device{};  ///< what every run reports of its device
   int epoch_starts = 0;                         ///< epochs in which a loader's processes were started for 200 ms
+  int epoch_ends = 0;                           ///< that were seen, of 300 ms each
 };
 
 /// A campaign with six trials: 0 the default (f32, 2 threads: 4 s an epoch), 1 bf16 and 2 threads (2 s), 2 f32 and 1

@@ -182,12 +182,13 @@ TEST_CASE("show tells what the device said of itself, and that it was held back"
                  ContainsSubstring("disturbed    its device was held back") && !ContainsSubstring("temperature"));
 }
 
-TEST_CASE("show counts the epochs in which a loader's processes were started", "[cli]") {
+TEST_CASE("show counts the ends of epochs, and the starts of a loader's processes", "[cli]") {
   test::CliFixture cli;
-  (void)test::fill(cli, {.epoch_starts = 3});
+  (void)test::fill(cli, {.epoch_starts = 3, .epoch_ends = 2});
   CHECK(cli.nocturne({"show", "1", "--runs"}) == ExitCode::Ok);
   CHECK_THAT(cli.out(), ContainsSubstring("epochs       3 starts of the loader's processes, 600 ms in all") &&
-                            !ContainsSubstring("phase epoch_start"));
+                            ContainsSubstring("epochs       2 ends: evaluation and the like, 600 ms in all") &&
+                            !ContainsSubstring("phase epoch"));
 }
 
 TEST_CASE("a run without a device, on a quiet machine, is shown without either", "[cli]") {

@@ -34,6 +34,30 @@ TEST_CASE("the first screen says how long it trains, and what is not known of th
              ContainsSubstring("times are of one (--epochs N);") && ContainsSubstring("1000 steps, or --examples N"));
 }
 
+TEST_CASE("the first screen says what stands between epochs, and whether times are with it", "[first-screen]") {
+  tuner::CommandProbe seen{.timing = measure::Timing::Steps,
+                           .training = tuner::SeenTraining{.framework = "pytorch",
+                                                           .unit = "optimizer step",
+                                                           .batch = 64,
+                                                           .steps_per_epoch = 100,
+                                                           .epochs = 4,
+                                                           .step_seconds = 0.2}};
+  CHECK_THAT(cli::seen_training_text(seen, {}), !ContainsSubstring("between"));
+  seen.epoch_end = tuner::EpochEndProbe{
+      .cut = {.steps = 5, .examples = 6400}, .seen = measure::EpochEnd{.each = 3, .first = 0.5}, .in_each_run = true};
+  CHECK_THAT(cli::seen_training_text(seen, {}),
+             ContainsSubstring("  between     epochs 3.00 s of evaluation and the like, 15 % of an epoch's\n") &&
+                 ContainsSubstring("steps: each run cuts its first two epochs short"));
+  seen.epoch_end->in_each_run = false;
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("without them"));
+  seen.epoch_end->seen->each = 0.01;
+  CHECK_THAT(cli::seen_training_text(seen, {}), !ContainsSubstring("between"));
+  seen.epoch_end->seen.reset();
+  seen.epoch_end->wall = std::chrono::seconds(70);
+  CHECK_THAT(cli::seen_training_text(seen, {}),
+             ContainsSubstring("over within\n              70.0 s, so times are without them"));
+}
+
 TEST_CASE("of a process that imported a framework and trained nothing no step is described", "[first-screen]") {
   tuner::CommandProbe seen{.training = tuner::SeenTraining{.framework = "pytorch", .notes = {"it read last.ckpt"}}};
   CHECK(cli::is_without_steps(seen));

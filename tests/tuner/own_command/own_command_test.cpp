@@ -8,6 +8,7 @@
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/own_command/command_document.hpp"
+#include "tuner/own_command/probe_run.hpp"
 #include "tuner/own_command/step_lines.hpp"
 #include "tuner/own_command/utf8.hpp"
 
@@ -214,6 +215,77 @@ TEST_CASE("the time to an accuracy is that of a command which says how accurate 
   CHECK(measure::command_from_json(measure::to_json(spec.worker.own)).value() == spec.worker.own);
   command.timing = measure::Timing::Process;
   CHECK_THAT(command_document(command).error(), ContainsSubstring("steps of the training"));
+}
+
+TEST_CASE("a run cuts its first two epochs short where its campaign says so, and the training checks do not",
+          "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  command.timing = measure::Timing::Steps;
+  command.batch = 64;
+  command.examples = 6000;
+  const std::string workload = spec_of(command).workload.network;
+  command.epoch_ends = {.steps = 5, .examples = 6000};
+  const CampaignSpec spec = spec_of(command);
+  CHECK(spec.worker.own.epoch_ends == command.epoch_ends);
+  CHECK(spec.workload.network == workload);  // what earlier campaigns say of it counts
+  PreparedWorker prepared;
+  prepared.own = std::make_shared<const measure::CommandTemplate>(spec.worker.own);
+  const auto asked = [&](const RunOrder& order) {
+    measure::RunPlan plan;
+    plan_command(spec, spec.space.default_configuration(), prepared, order, {}, plan);
+    const auto found = plan.environment.find("NOCTURNE_INJECT_EPOCH");
+    return found == plan.environment.end() ? std::string() : found->second;
+  };
+  CHECK(asked({.purpose = space::Purpose::Search, .steps = 40}) == "5,6000");
+  CHECK(asked({.purpose = space::Purpose::Verify, .steps = 40}) == "5,6000");
+  CHECK(asked({.purpose = space::Purpose::Gate, .steps = 4, .learning = RunOrder::Learning::Start}).empty());
+}
+
+TEST_CASE("epochs are cut where a training has enough of them, and enough steps in each", "[own_command]") {
+  CommandProbe seen{.timing = measure::Timing::Steps,
+                    .training = SeenTraining{.framework = "pytorch",
+                                             .unit = "optimizer step",
+                                             .batch = 64,
+                                             .steps_per_epoch = 94,
+                                             .examples_per_epoch = 6000,
+                                             .epochs = 3}};
+  REQUIRE(epoch_cut(seen));
+  CHECK(epoch_cut(seen)->examples == 6000);
+  const auto cut_after = [&](auto change) {
+    CommandProbe other = seen;
+    change(other);
+    return epoch_cut(other).has_value();
+  };
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->epochs = 2; }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->epochs.reset(); }));
+  CHECK(cut_after([](CommandProbe& other) {
+    other.training->epochs.reset();
+    other.training->steps_in_all = 3 * 94;  // as a Trainer of transformers counts
+  }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->steps_per_epoch = 9; }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->examples_per_epoch.reset(); }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->framework = "keras"; }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->round = StepRound{.steps = 4, .seconds = 1}; }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.ended_by_itself = true; }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.timing = measure::Timing::Process; }));
+}
+
+TEST_CASE("each run sees the ends of epochs where they matter and leave time for enough runs", "[own_command]") {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  CommandProbe seen{.wall = seconds(8), .training = SeenTraining{.steps_per_epoch = 100, .step_seconds = 0.2}};
+  EpochEndProbe probe{.seen = measure::EpochEnd{.each = 3, .first = 1}};
+  CHECK(is_worth_seeing(probe, seen, {}));
+  probe.seen->first = 3;
+  CHECK_FALSE(is_worth_seeing(probe, seen, {}));
+  CHECK_FALSE(is_worth_seeing(probe, seen, minutes(8)));
+  CHECK(is_worth_seeing(probe, seen, minutes(10)));
+  probe.seen = measure::EpochEnd{.each = 0.05};
+  CHECK_FALSE(is_worth_seeing(probe, seen, {}));
+  seen.training->levers = {{.name = "compile", .description = "", .compiles = true}};
+  CHECK(is_worth_seeing(probe, seen, {}));
+  probe.seen.reset();
+  CHECK_FALSE(is_worth_seeing(probe, seen, minutes(600)));
 }
 
 TEST_CASE("a campaign is called after the script", "[own_command]") {

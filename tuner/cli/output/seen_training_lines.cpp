@@ -80,6 +80,24 @@ std::string length_text(const tuner::SeenTraining& training, std::optional<doubl
       tuner::kStepsOfAnEpoch);
 }
 
+/// What stands between epochs. Empty: nobody looked, none was seen, or nothing to speak of.
+std::string epoch_end_text(const tuner::CommandProbe& seen) {
+  constexpr double kNothing = 0.005;  // of an epoch
+  if (!seen.epoch_end) return {};
+  const tuner::EpochEndProbe& probe = *seen.epoch_end;
+  if (!probe.seen) {
+    return fmt::format("evaluation and the like take long: none was over within {}, so times are without them",
+                       seconds_text(std::chrono::duration<double>(probe.wall).count()));
+  }
+  const auto mean = seen.training->mean_step_seconds();
+  const double epoch = mean.value_or(0) * static_cast<double>(seen.training->steps_per_epoch.value_or(0));
+  const double share = epoch > 0 ? probe.seen->each / epoch : 0;
+  std::string text = fmt::format("{} of evaluation and the like, {:.0f} % of an epoch's steps",
+                                 seconds_text(probe.seen->each), 100 * share);
+  if (probe.in_each_run) return text + ": each run cuts its first two epochs short to see them";
+  return share < kNothing ? std::string() : text + ": longer than a run, so times are without them";
+}
+
 std::string share_text(const tuner::SeenTraining& training) {
   std::vector<std::string> parts;
   for (const std::string_view part : {"data", "forward", "backward", "optimizer", "other"}) {
@@ -176,6 +194,8 @@ std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<do
   std::string text = labelled("training", framework_name(training));
   if (!is_without_steps(seen))
     text += labelled("a step", step_text(training)) + labelled("it trains", length_text(training, epochs));
+  if (const std::string between = epoch_end_text(seen); !between.empty())
+    text += labelled("between", "epochs " + between);
   if (!training.share.empty()) text += labelled("its time", share_text(training));
   std::vector<std::string> levers, learnt;
   for (const tuner::SeenLever& each : training.levers)

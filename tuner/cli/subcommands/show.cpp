@@ -210,22 +210,29 @@ void print_samples(std::ostream& out, const space::Run& run) {
 
 /// A line each; of those that come in every epoch one line says how many and how long all of them took.
 void print_phases(std::ostream& out, const space::Run& run) {
-  std::int64_t starts = 0;
-  std::chrono::nanoseconds in_starts{};
+  struct Count {
+    std::int64_t number = 0;
+    std::chrono::nanoseconds wall{};
+  };
+  Count starts, ends;
   for (const space::Phase& phase : run.phases) {
-    if (phase.name == measure::kEpochStart) {
-      ++starts;
-      in_starts += phase.wall;
+    if (!measure::is_of_start(phase.name)) {
+      Count& count = phase.name == measure::kEpochStart ? starts : ends;
+      ++count.number;
+      count.wall += phase.wall;
       continue;
     }
     out << fmt::format("  {:<12} {}{}\n", "phase " + one_line(phase.name),
                        phase.finished ? nanoseconds_text(phase.wall) : "not finished",
                        phase.finished && phase.cpu.count() > 0 ? ", CPU time " + nanoseconds_text(phase.cpu) : "");
   }
-  if (starts > 0) {
-    out << fmt::format("  {:<12} {} start{} of the loader's processes, {} in all\n", "epochs", starts,
-                       starts == 1 ? "" : "s", nanoseconds_text(in_starts));
-  }
+  const auto print = [&](const Count& count, std::string_view one, std::string_view of) {
+    if (count.number == 0) return;
+    out << fmt::format("  {:<12} {} {}{}{}, {} in all\n", "epochs", count.number, one, count.number == 1 ? "" : "s", of,
+                       nanoseconds_text(count.wall));
+  };
+  print(starts, "start", " of the loader's processes");
+  print(ends, "end", ": evaluation and the like");
 }
 
 void print_run(const Context& context, const db::StoredRun& stored, bool whole_log) {

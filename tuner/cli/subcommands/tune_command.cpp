@@ -113,9 +113,28 @@ std::string input_advice(const Context& context, const tuner::ProbeFailure& fail
       tuner::command_text("tune", "-- sh -c " + deploy::shell_quote(piped)));
 }
 
+/// One more run, where one may show what stands between epochs.
+std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, const tuner::CampaignSpec& spec,
+                                                        const tuner::CommandProbe& seen,
+                                                        std::optional<std::chrono::nanoseconds> wall,
+                                                        const tuner::Installation& installation,
+                                                        const measure::RunControl& control) {
+  constexpr std::chrono::seconds kLongest{60};
+  const auto cut = tuner::epoch_cut(seen);
+  if (!cut || !spec.worker.own.accuracy.empty()) return std::nullopt;
+  *context.err << "Once more, with its first two epochs cut short: what stands between epochs?\n";
+  const auto longest = std::chrono::ceil<std::chrono::seconds>(
+      std::max(2 * seen.wall + kLongest, wall.value_or(std::chrono::nanoseconds{0}) / 30));
+  auto probe =
+      tuner::sight_epoch_end(spec.worker.own, spec.space.default_configuration(), *seen.training, *cut, installation,
+                             {.runs_folder = context.runs_folder(), .database = context.database()}, longest, control);
+  if (probe) probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
+  return probe;
+}
+
 /// Runs the command once.
 tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec,
-                          const tuner::Installation& installation) {
+                          std::optional<std::chrono::nanoseconds> wall, const tuner::Installation& installation) {
   if (const std::string missing = missing_supervisor(); !missing.empty())
     refuse_to_tune(context, ExitCode::Unavailable, missing);
   if (const auto made = context.make_folders(); !made) refuse_to_tune(context, ExitCode::Unavailable, made.error());
@@ -126,9 +145,9 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
                                            .log = context.data_folder() / "logs" / (spec.name + ".log"),
                                            .out_is_terminal = context.out_is_terminal,
                                            .err_is_terminal = context.err_is_terminal});
-  const auto seen = tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation,
-                                         {.runs_folder = context.runs_folder(), .database = context.database()},
-                                         {.stop = interruption.token()});
+  auto seen = tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation,
+                                   {.runs_folder = context.runs_folder(), .database = context.database()},
+                                   {.stop = interruption.token()});
   if (!seen) {
     if (seen.error().interrupted) throw Refusal{signals.interruption_code()};
     if (seen.error().by_others) {
@@ -151,6 +170,8 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   }
   if (!seen->under_load.empty())
     *context.err << fmt::format("Meanwhile {}: it is faster on a quiet machine.\n", seen->under_load);
+  seen->epoch_end = look_between_epochs(context, spec, *seen, wall, installation, {.stop = interruption.token()});
+  if (interruption.requested()) throw Refusal{signals.interruption_code()};
   return *seen;
 }
 
@@ -234,7 +255,9 @@ tuner::Pace pace_of(const tuner::CampaignSpec& spec, const tuner::CommandProbe& 
 TrialsAhead trials_ahead(const tuner::CommandProbe& seen, const tuner::CampaignSpec& spec,
                          std::optional<std::chrono::nanoseconds> wall) {
   using Seconds = std::chrono::duration<double>;
-  const tuner::Pace pace = pace_of(spec, seen);
+  tuner::Pace pace = pace_of(spec, seen);
+  if (seen.epoch_end && seen.epoch_end->in_each_run)
+    pace.around += 2 * seen.epoch_end->seen->each + seen.epoch_end->seen->first;
   const tuner::PaceState state{.finals = tuner::forecast_finals(spec.verify, pace, pace, wall),
                                .choice = tuner::forecast_choice(spec.verify, pace),
                                .verdict = tuner::forecast_verdict(spec.verify, pace, pace)};
@@ -258,6 +281,7 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.steps = steps_of_run(seen);
   plan_turns(seen, command);
   if (seen.training) {
+    if (seen.epoch_end && seen.epoch_end->in_each_run) command.epoch_ends = seen.epoch_end->cut;
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
     command.sets_threads = seen.training->refused.contains("threads");
@@ -270,7 +294,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
     if (!command.examples && (command.batch || varies_batch(command)))
       command.examples = seen.training->examples_per_epoch;
   }
-  const auto generous = std::chrono::ceil<std::chrono::seconds>(4 * seen.wall) + std::chrono::seconds(60);
+  const auto longer = seen.epoch_end ? std::max(seen.wall, seen.epoch_end->wall) : seen.wall;
+  const auto generous = std::chrono::ceil<std::chrono::seconds>(4 * longer) + std::chrono::seconds(60);
   command.deadline = std::max(std::chrono::seconds(120), generous);
 }
 
@@ -278,6 +303,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
 void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
+  if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own))
+    command.epoch_ends = own.epoch_ends;
   for (const auto& source : document.value("/worker/sources"_json_pointer, nlohmann::json::array()))
     command.sources.push_back(source.get<std::string>());
   for (const auto& parameter : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
@@ -441,7 +468,7 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
     *context.err << fmt::format("What '{}' is made of was edited since it was tuned: it is looked at anew.\n",
                                 known->name);
   }
-  auto seen = sight(context, first, installation);
+  auto seen = sight(context, first, wall, installation);
   if (seen.training && !seen.training->batch && !varies_batch(command) && command.examples)
     seen.training->steps_per_epoch = command.examples;  // each step is an example
   use_probe(seen, command);

@@ -46,6 +46,7 @@ class Loader(object):
     loop = None           # that was around its first iterator (loops.py)
     start = None          # seconds until the first epoch's first batch, where processes are started for each epoch
     ending = 0.0          # seconds in which those of the last epoch ended
+    cut = None            # what cuts its epochs short (epoch_ends.py)
 
     def __init__(self, kind, batch, workers=None, pin_memory=None, persistent=None, prefetch=None, batches=None,
                  examples=None, training=None, dataset=None):
