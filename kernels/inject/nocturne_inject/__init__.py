@@ -3,6 +3,7 @@
     recorder.py   the events of the one process that trains, on kernels/python/nocturne_steps.py
     periods.py    which events make a step
     loops.py      how long the script trains
+    epoch_ends.py what stands between two epochs
     rounds.py     after how many steps a pause returns
     report.py     what the run has shown, for people and for the search
     watch.py      whether a deployed script is as fast as it was measured

@@ -121,7 +121,7 @@ std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, 
                                                         const measure::RunControl& control) {
   constexpr std::chrono::seconds kLongest{60};
   const auto cut = tuner::epoch_cut(seen);
-  if (!cut || !spec.worker.own.accuracy.empty()) return std::nullopt;
+  if (!cut) return std::nullopt;
   *context.err << "Once more, with its first two epochs cut short: what stands between epochs?\n";
   const auto longest = std::chrono::ceil<std::chrono::seconds>(
       std::max(2 * seen.wall + kLongest, wall.value_or(std::chrono::nanoseconds{0}) / 30));
@@ -132,8 +132,8 @@ std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, 
   return probe;
 }
 
-/// Runs the command once.
-tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec,
+/// Runs the command once. Evaluations on the way to an accuracy are counted by themselves.
+tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec, bool to_accuracy,
                           std::optional<std::chrono::nanoseconds> wall, const tuner::Installation& installation) {
   if (const std::string missing = missing_supervisor(); !missing.empty())
     refuse_to_tune(context, ExitCode::Unavailable, missing);
@@ -170,7 +170,8 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
   }
   if (!seen->under_load.empty())
     *context.err << fmt::format("Meanwhile {}: it is faster on a quiet machine.\n", seen->under_load);
-  seen->epoch_end = look_between_epochs(context, spec, *seen, wall, installation, {.stop = interruption.token()});
+  if (!to_accuracy)
+    seen->epoch_end = look_between_epochs(context, spec, *seen, wall, installation, {.stop = interruption.token()});
   if (interruption.requested()) throw Refusal{signals.interruption_code()};
   return *seen;
 }
@@ -468,7 +469,7 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
     *context.err << fmt::format("What '{}' is made of was edited since it was tuned: it is looked at anew.\n",
                                 known->name);
   }
-  auto seen = sight(context, first, wall, installation);
+  auto seen = sight(context, first, !options.accuracy.empty(), wall, installation);
   if (seen.training && !seen.training->batch && !varies_batch(command) && command.examples)
     seen.training->steps_per_epoch = command.examples;  // each step is an example
   use_probe(seen, command);
