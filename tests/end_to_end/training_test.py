@@ -134,8 +134,8 @@ class Training(unittest.TestCase):
                         model(batch)
                 time.sleep({pause})
             """
-        for epochs, looks in ((50, True), (2, False)):
-            said, document = self.looked_at(script.format(epochs=epochs, pause=0.5))
+        for epochs, options, looks in ((50, (), True), (2, (), False), (50, ("--in-place",), False)):
+            said, document = self.looked_at(script.format(epochs=epochs, pause=0.5), *options)
             self.assertEqual(document["worker"].get("epoch_ends"), {"steps": 5, "examples": 804} if looks else None)
             self.assertEqual("each run cuts its first two" in " ".join(said.split()), looks, said)
 

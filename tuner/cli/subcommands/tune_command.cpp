@@ -113,7 +113,13 @@ std::string input_advice(const Context& context, const tuner::ProbeFailure& fail
       tuner::command_text("tune", "-- sh -c " + deploy::shell_quote(piped)));
 }
 
-/// One more run, where one may show what stands between epochs.
+/// Whether a run of it writes nothing for real. `command`: an OwnCommand, or its template.
+bool is_private(const auto& command) {
+  return command.files == measure::Files::Private && command.shared.empty();
+}
+
+/// One more run, where one may show what stands between epochs. Never where it would write for real: the checkpoint of
+/// an epoch of a few steps would stand where that of a training stood.
 std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, const tuner::CampaignSpec& spec,
                                                         const tuner::CommandProbe& seen,
                                                         std::optional<std::chrono::nanoseconds> wall,
@@ -121,12 +127,13 @@ std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, 
                                                         const measure::RunControl& control) {
   constexpr std::chrono::seconds kLongest{60};
   const auto cut = tuner::epoch_cut(seen);
-  if (!cut) return std::nullopt;
+  const measure::CommandTemplate& own = spec.worker.own;
+  if (!cut || !is_private(own)) return std::nullopt;
   *context.err << "Once more, with its first two epochs cut short: what stands between epochs?\n";
   const auto longest = std::chrono::ceil<std::chrono::seconds>(
       std::max(2 * seen.wall + kLongest, wall.value_or(std::chrono::nanoseconds{0}) / 30));
   auto probe =
-      tuner::sight_epoch_end(spec.worker.own, spec.space.default_configuration(), *seen.training, *cut, installation,
+      tuner::sight_epoch_end(own, spec.space.default_configuration(), *seen.training, *cut, installation,
                              {.runs_folder = context.runs_folder(), .database = context.database()}, longest, control);
   if (probe) probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
   return probe;
@@ -304,7 +311,7 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
 void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
-  if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own))
+  if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own) && is_private(command))
     command.epoch_ends = own.epoch_ends;
   for (const auto& source : document.value("/worker/sources"_json_pointer, nlohmann::json::array()))
     command.sources.push_back(source.get<std::string>());
