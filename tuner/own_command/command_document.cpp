@@ -286,6 +286,20 @@ std::set<std::string> sources_of(const OwnCommand& command) {
   return sources;
 }
 
+/// But for its levers, which are documents already.
+measure::CommandTemplate template_of(const OwnCommand& command, const std::vector<std::string>& words) {
+  measure::CommandTemplate own{.folder = command.folder,
+                               .timing = command.timing,
+                               .pattern = command.pattern,
+                               .accuracy = command.accuracy,
+                               .epoch_ends = command.epoch_ends,
+                               .files = command.files,
+                               .shared = command.shared};
+  for (const std::string& word : words) own.groups.push_back({word});
+  for (const std::string& source : sources_of(command)) own.sources.emplace_back(source);
+  return own;
+}
+
 /// What nobody knows of the command and a campaign has to: a sentence, or empty.
 std::string missing_facts(const OwnCommand& command, const measure::CommandTemplate& own, bool counts_examples,
                           bool batch_varies) {
@@ -319,7 +333,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   }
   Json levers = Json::object();
   add_levers(command, names, parameters, levers);
-  const measure::CommandTemplate own{.timing = command.timing, .pattern = command.pattern};
+  const measure::CommandTemplate own = template_of(command, words.result());
   const bool counts_examples = command.timing == Timing::Pattern && command.pattern.contains("<samples>");
   if (std::string missing = missing_facts(command, own, counts_examples, names.contains("batch")); !missing.empty())
     return std::unexpected(std::move(missing));
@@ -327,7 +341,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   Json document = {
       {"campaign", command.name.empty() ? name_of_command(command.words) : command.name},
       {"description", "Made by 'nocturne tune -- COMMAND'"},
-      {"worker", {{"template", words.result()}, {"folder", command.folder.string()}}},
+      {"worker", measure::to_json(own)},
       {"objective", objective_of(command, levers)},
       {"space",
        {{"parameters", std::move(parameters)},
@@ -336,18 +350,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
                        {"because", "tcmalloc does not ask for huge pages: it would have no effect"}}})}}},
       {"strategy", {{"name", "auto"}}},
   };
-  Json& worker = document["worker"];
-  if (command.timing == Timing::Pattern)
-    worker["time"] = {{"pattern", command.pattern}};
-  else
-    worker["time"] = command.timing == Timing::Process ? "process" : "steps";
-  if (!command.accuracy.empty()) worker["accuracy"] = command.accuracy;
-  if (!levers.empty()) worker["levers"] = std::move(levers);
-  if (const measure::EpochEnds& ends = command.epoch_ends; ends.steps > 0)
-    worker["epoch_ends"] = {{"steps", ends.steps}, {"examples", ends.examples}};
-  if (command.files != measure::Files::InPlace) worker["files"] = measure::to_text(command.files);
-  for (const auto& path : command.shared) worker["shared"].push_back(path.string());
-  for (const std::string& source : sources_of(command)) worker["sources"].push_back(source);
+  if (!levers.empty()) document["worker"]["levers"] = std::move(levers);
   if (!own.whole()) {
     const bool has_batch = names.contains("batch") || (command.batch && command.timing == Timing::Steps);
     document["workload"] = {{"training_examples", epoch_of(command, has_batch)}};

@@ -145,7 +145,7 @@ bool is_worth_seeing(const EpochEndProbe& probe, const CommandProbe& seen,
   using Seconds = std::chrono::duration<double>;
   const SeenTraining& training = *seen.training;
   const bool compiles = std::ranges::any_of(training.levers, &SeenLever::compiles);
-  const double epoch = training.step_seconds.value_or(0) * static_cast<double>(*training.steps_per_epoch);
+  const double epoch = training.epoch_seconds().value_or(0);
   const double run = Seconds(seen.wall).count();
   const double room = wall ? Seconds(*wall).count() / kOfAll : 0;
   return probe.seen && (compiles || probe.seen->each >= kShare * epoch) &&

@@ -65,6 +65,11 @@ struct SeenTraining {
   [[nodiscard]] std::optional<double> mean_step_seconds() const {
     return round ? std::optional(round->seconds / static_cast<double>(round->steps)) : step_seconds;
   }
+  /// What the steps of an epoch take.
+  [[nodiscard]] std::optional<double> epoch_seconds() const {
+    const auto mean = mean_step_seconds();
+    return mean && steps_per_epoch ? std::optional(*mean * static_cast<double>(*steps_per_epoch)) : std::nullopt;
+  }
 };
 
 /// The epochs that it trains; below 1 where its steps end before the data do. Empty: not known.

@@ -10,6 +10,8 @@ theirs are not cut. Each rank of several counts for itself, and all cut alike.
 
 import sys
 
+from . import loops
+
 CUT = 2  # epochs: the second end is what each later one takes, and the first says what it took beyond that
 # Who ends an epoch, with its evaluation, by the number of batches.
 COUNTING = ("lightning", "pytorch_lightning", "ignite")
@@ -30,7 +32,8 @@ class Ends(object):
 
     def cuts(self):
         """Whether an epoch that begins now is cut: nobody shall evaluate a part of the training's data instead of all."""
-        return self.ended < CUT and sys.modules["torch"].is_grad_enabled() and not _counts_batches(sys._getframe(2))
+        return (self.ended < CUT and sys.modules["torch"].is_grad_enabled() and
+                not loops.is_called_by(sys._getframe(2), COUNTING))
 
     def cut(self, known, loader):
         """What cuts the loader's epochs, or None. `known`: what levers.Loader says of it, its examples too."""
@@ -71,15 +74,7 @@ class Cut(object):
         if self.ends.session.speaks is not None:  # what is read before anything has trained is no epoch
             self.ends.ended += 1
 
-    def __getattr__(self, name):  # of the one that it stands for; never its own, which a copy lacks at first
-        if name in ("batches", "ends", "most", "rest", "before", "part", "cuts"):
+    def __getattr__(self, name):  # of the one that it stands for, which a copy lacks at first
+        if name == "batches":
             raise AttributeError(name)
         return getattr(self.batches, name)
-
-
-def _counts_batches(frame):
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").split(".")[0] in COUNTING:
-            return True
-        frame = frame.f_back
-    return False

@@ -117,6 +117,10 @@ def _callers(frame):
         frame = frame.f_back
 
 
+def is_called_by(frame, packages):
+    return any(package in packages for _, package in _callers(frame))
+
+
 def _called_number(node, frame):
     for test in _parts(node.test, ast.And):
         for counter, how, bound in _comparisons(test):

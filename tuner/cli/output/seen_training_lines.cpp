@@ -57,7 +57,7 @@ std::string step_text(const tuner::SeenTraining& training) {
     text += fmt::format(" (with the pause that returns every {} steps {})", training.round->steps, seconds_text(*mean));
   if (!training.steps_per_epoch) return text;
   text += fmt::format("; {} an epoch", *training.steps_per_epoch);
-  if (mean) text += fmt::format(" (about {})", seconds_text(*mean * static_cast<double>(*training.steps_per_epoch)));
+  if (const auto epoch = training.epoch_seconds()) text += fmt::format(" (about {})", seconds_text(*epoch));
   return text;
 }
 
@@ -89,8 +89,7 @@ std::string epoch_end_text(const tuner::CommandProbe& seen) {
     return fmt::format("evaluation and the like take long: none was over within {}, so times are without them",
                        seconds_text(std::chrono::duration<double>(probe.wall).count()));
   }
-  const auto mean = seen.training->mean_step_seconds();
-  const double epoch = mean.value_or(0) * static_cast<double>(seen.training->steps_per_epoch.value_or(0));
+  const double epoch = seen.training->epoch_seconds().value_or(0);
   const double share = epoch > 0 ? probe.seen->each / epoch : 0;
   std::string text = fmt::format("{} of evaluation and the like, {:.0f} % of an epoch's steps",
                                  seconds_text(probe.seen->each), 100 * share);
