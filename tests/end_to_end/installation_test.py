@@ -48,6 +48,8 @@ class Installed(unittest.TestCase):
         done = self.nocturne("tune", str(self.prefix / "share/nocturne/examples/mnist.json"), "--trials", "1", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"outcome": "ok"', done.stdout)
+        builds = self.folder / "home/.local/share/nocturne/builds"
+        self.assertEqual(len([each for each in builds.iterdir() if (each / "manifest.json").exists()]), 1)  # the gate's, too
 
     def test_without_a_compiler_what_came_along_trains_and_what_cannot_vary_is_said_first(self):
         if not (self.prefix / "bin/nocturne-onednn").exists():

@@ -44,8 +44,10 @@ nanoseconds reserve(nanoseconds whole, nanoseconds left, const PaceState& state)
     const bool fits = state.finals <= share(whole, kLargestReservedShare);
     return fits ? state.finals : share(std::max(left, nanoseconds{0}), kLargestReservedShare);
   }
+  if (state.rivals < 1) return nanoseconds{0};
   const nanoseconds finals = state.finals + std::min(state.choice, share(whole, kChoiceShare));
-  return std::clamp(finals, share(whole, kReservedShare), share(whole, kLargestReservedShare));
+  const auto kept = std::clamp(finals, share(whole, kReservedShare), share(whole, kLargestReservedShare));
+  return state.rivals < kFewestRivals ? std::min(kept, share(state.verdict, kVerdictMargin)) : kept;
 }
 
 /// What is left for the search alone; empty: not bounded in that way.
@@ -256,6 +258,12 @@ nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& 
   return forecast_accuracy(verify, baseline) + forecast_accuracy(verify, best);
 }
 
+nanoseconds reserved_accuracy(const VerifySettings& verify, const space::Parts& baseline, const space::Parts& best,
+                              std::optional<nanoseconds> whole) {
+  const nanoseconds both = forecast_accuracy(verify, baseline, best);
+  return whole && both > share(*whole, kAccuracyShare) ? nanoseconds{0} : both;
+}
+
 std::int64_t band_seeds(const space::Parts& baseline, std::optional<nanoseconds> whole) {
   if (!whole) return 0;
   const double share_of_time = kBandShare * std::chrono::duration<double>(*whole).count();
@@ -300,8 +308,8 @@ nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& base
 nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline, const Pace& best,
                             std::optional<nanoseconds> whole, std::optional<nanoseconds> pair) {
   const nanoseconds of_pair = pair.value_or(forecast_pair(verify, baseline, best));
-  return of_pair * reserved_pairs(verify, whole, of_pair) + forecast_accuracy(verify, baseline.parts, best.parts) +
-         forecast_gate(verify, baseline.parts, whole);
+  return of_pair * reserved_pairs(verify, whole, of_pair) +
+         reserved_accuracy(verify, baseline.parts, best.parts, whole) + forecast_gate(verify, baseline.parts, whole);
 }
 
 nanoseconds forecast_verdict(const VerifySettings& verify, const Pace& baseline, const Pace& best,

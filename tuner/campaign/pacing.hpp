@@ -23,6 +23,10 @@ inline constexpr double kLargestReservedShare = 0.6;
 /// And for choosing among finalists and simplifying the winner, beyond what must be measured: no more than this.
 inline constexpr double kChoiceShare = 0.1;
 
+/// Until so many beside the default have trained, only a verdict's time is kept, and until one has, none: nothing else
+/// could be measured again.
+inline constexpr std::int64_t kFewestRivals = 3;
+
 /// An order of the finals is begun where it is forecast to end by then: so much of the budget later than the budget.
 inline constexpr double kOverrunShare = 0.02;
 
@@ -45,6 +49,7 @@ inline constexpr int kFewestVerdictPairs = 3;
 
 struct PaceState {
   std::int64_t finished_trials = 0;
+  std::int64_t rivals = kFewestRivals;                 ///< that trained, beside the default
   std::chrono::nanoseconds spent{};                    ///< by the search, in all sessions
   std::chrono::nanoseconds session{};                  ///< since this session began
   std::optional<std::chrono::nanoseconds> until_left;  ///< until the time of day the campaign names
@@ -158,6 +163,13 @@ struct Pace {
 [[nodiscard]] std::chrono::nanoseconds forecast_accuracy(const VerifySettings& verify, const space::Parts& baseline,
                                                          const space::Parts& best);
 
+/// Of a budget's time so much is kept for those epochs at most: where they take more, nothing is, and they are trained
+/// in what is left.
+inline constexpr double kAccuracyShare = 0.25;
+[[nodiscard]] std::chrono::nanoseconds reserved_accuracy(const VerifySettings& verify, const space::Parts& baseline,
+                                                         const space::Parts& best,
+                                                         std::optional<std::chrono::nanoseconds> whole);
+
 /// Epochs of the reference that the gate trains where a campaign names no number.
 inline constexpr std::int64_t kBandSeeds = 6;  // the quantile of t falls little beyond it
 /// They take at most this share of the budget's time.
@@ -181,8 +193,8 @@ inline constexpr double kLearningShare = 0.2;
 [[nodiscard]] std::chrono::nanoseconds forecast_gate(const VerifySettings& verify, const space::Parts& baseline,
                                                      std::optional<std::chrono::nanoseconds> whole = {});
 
-/// How long what comes after the search in any case will take, from the parts of both: reserved_pairs(), the epochs for
-/// the accuracy, the gate. `best` may be the default. `whole`: the budget's time, where there is one.
+/// How long what comes after the search in any case will take, from the parts of both: reserved_pairs(),
+/// reserved_accuracy(), the gate. `best` may be the default. `whole`: the budget's time, where there is one.
 /// `pair`: what a pair took, where some were measured.
 [[nodiscard]] std::chrono::nanoseconds forecast_finals(const VerifySettings& verify, const Pace& baseline,
                                                        const Pace& best,

@@ -110,6 +110,7 @@ Pace SearchState::paced_by_its_run(const space::Trial& trial) const {
 PaceState SearchState::pace() const {
   const auto session = since_begin();
   PaceState state{.finished_trials = finished_,
+                  .rivals = finished_ - failed_ - 1,
                   .spent = spent_before_ + session,
                   .session = session,
                   .next_trial = expected_trial(durations_),
@@ -149,8 +150,10 @@ Progress SearchState::progress() const {
 }
 
 std::optional<std::chrono::nanoseconds> SearchState::preparation_time() const {
-  const bool is_to_verify = best_ && best_->number != 0;
-  return is_to_verify ? search_time_left(spec_.budget, pace()) : time_left(spec_.budget, pace());
+  // Of several pairs may show one to be the best even where the default still looks it.
+  const PaceState state = pace();
+  const bool is_to_verify = (best_ && best_->number != 0) || state.rivals >= kFewestRivals;
+  return is_to_verify ? search_time_left(spec_.budget, state) : time_left(spec_.budget, state);
 }
 
 std::optional<std::chrono::nanoseconds> SearchState::run_limit() const {

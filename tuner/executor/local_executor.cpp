@@ -115,7 +115,12 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_own(
 
 std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_reference(
     const space::Configuration& configuration, std::stop_token stop) {
-  return prepare_worker({.recipe = "onednn"}, configuration, stop);
+  space::Configuration built = configuration;
+  // What the default says where it asks for no more than a compiler does by itself: one build then serves both.
+  const space::Configuration usual = spec_.space.default_configuration();
+  const space::Value* march = usual.find("march");
+  if (march != nullptr && space::to_text(*march) == "x86-64") built.set("march", *march);
+  return prepare_worker({.recipe = "onednn"}, built, stop);
 }
 
 std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(

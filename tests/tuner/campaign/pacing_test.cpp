@@ -86,6 +86,32 @@ TEST_CASE("nothing is kept for a verdict that cannot fit, or for which there was
   CHECK_FALSE(tuner::search_ends(budget, PaceState{.spent = 90s, .next_trial = 10s, .no_verdict = true}));
 }
 
+TEST_CASE("until three others have trained only a verdict's time is kept, and until one has, none", "[pacing]") {
+  const tuner::Budget budget{.wall = 100s};
+  PaceState state{.spent = 45s, .next_trial = 10s, .finals = 90s, .verdict = 20s};  // kept: 60 s; of a verdict: 26 s
+  CHECK(tuner::search_ends(budget, state));
+  state.rivals = 2;
+  CHECK_FALSE(tuner::search_ends(budget, state));
+  state.spent = 65s;
+  CHECK(tuner::search_ends(budget, state));
+  state.rivals = 0;
+  CHECK_FALSE(tuner::search_ends(budget, state));
+  state.spent = 91s;
+  CHECK(tuner::search_ends(budget, state));
+  state = {.rivals = 2, .spent = 80s, .next_trial = 4s, .finals = 10s, .verdict = 20s};
+  CHECK_FALSE(tuner::search_ends(budget, state));  // never more than is kept later
+}
+
+TEST_CASE("for epochs that take more than a quarter of the time none is kept", "[pacing]") {
+  const space::Parts parts{.steps_per_epoch = 100, .steady_step = 0.1};
+  const tuner::VerifySettings verify{.accuracy_epochs = 1};
+  const auto both = tuner::forecast_accuracy(verify, parts, parts);
+  CHECK(both == 2 * tuner::forecast_accuracy(verify, parts));
+  CHECK(tuner::reserved_accuracy(verify, parts, parts, {}) == both);
+  CHECK(tuner::reserved_accuracy(verify, parts, parts, 4 * both) == both);
+  CHECK(tuner::reserved_accuracy(verify, parts, parts, 4 * both - 1s) == 0s);
+}
+
 TEST_CASE("a verdict takes three pairs at least, and the gate's steps", "[pacing]") {
   const tuner::Pace side = tuner::pace_of(space::Parts{.import = 1, .steady_step = 0.1});
   tuner::VerifySettings verify{.gate = {.on = false}};

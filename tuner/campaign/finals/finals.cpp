@@ -110,7 +110,7 @@ std::optional<std::chrono::nanoseconds> Finals::whole_time() const {
 
 std::chrono::nanoseconds Finals::forecast_epochs(const db::StoredTrial& baseline, const db::StoredTrial& best) const {
   const VerifySettings& verify = session_.spec.verify;
-  return forecast_accuracy(verify, *baseline.trial.parts, *best.trial.parts) +
+  return reserved_accuracy(verify, *baseline.trial.parts, *best.trial.parts, whole_time()) +
          forecast_band(verify, *baseline.trial.parts, whole_time());
 }
 
@@ -127,7 +127,11 @@ bool Finals::run() {
   for (int refused = 0; may_choose(refused, baseline);) {
     auto winner = choose(baseline);
     if (!winner) return !session_.interruption.requested();
-    if (winner->id == baseline.id) return of_default == Admission::Refused || train_both(baseline, baseline);
+    if (winner->id == baseline.id) {
+      // What it learns has nothing to be compared with: where no time is kept for that, the search goes on instead.
+      const bool is_kept = forecast_epochs(baseline, baseline) > std::chrono::nanoseconds{0};
+      return of_default == Admission::Refused || !is_kept || train_both(baseline, baseline);
+    }
     auto admission = gate_.admits(*winner, fewest_pairs_time(baseline, *winner));
     if (may_win(admission) && of_default == Admission::Refused) return true;
     if (may_win(admission)) {
