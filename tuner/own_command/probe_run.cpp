@@ -112,10 +112,13 @@ std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen) {
   constexpr double kFewestEpochs = 3;
   if (seen.timing != measure::Timing::Steps || seen.ended_by_itself || !seen.training) return std::nullopt;
   const SeenTraining& training = *seen.training;
-  const bool is_cut = training.framework == "pytorch" && !training.round && training.examples_per_epoch;
-  if (!is_cut || training.steps_per_epoch.value_or(0) < 2 * kSteps) return std::nullopt;
+  const bool of_loader = training.framework == "pytorch" && training.examples_per_epoch;
+  const bool of_fit = training.unit == "batch";  // Keras
+  if ((!of_loader && !of_fit) || training.round || training.steps_per_epoch.value_or(0) < 2 * kSteps)
+    return std::nullopt;
   if (epochs_trained(training).value_or(0) < kFewestEpochs) return std::nullopt;
-  return measure::EpochEnds{.steps = kSteps, .examples = *training.examples_per_epoch};
+  const std::int64_t about = *training.steps_per_epoch * training.batch.value_or(1);
+  return measure::EpochEnds{.steps = kSteps, .examples = training.examples_per_epoch.value_or(about)};
 }
 
 std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,

@@ -2,12 +2,15 @@
 
 A step is a batch. Where steps_per_execution hides batches from callbacks, `optimizer.iterations` counts, else the batch's
 number. The time between an epoch's last batch and the next one's first (evaluation, callbacks, a new iterator) is no
-step's. train_on_batch counts as a loop of the script's own (tensorflow.py).
+step's, but an epoch's end where those are asked for (epoch_ends.py); the first two epochs are then stopped early, as a
+callback of the script's may stop the training, and it goes on. train_on_batch counts as a loop of the script's own (tensorflow.py).
 """
 
 import sys
+import time
 
 from . import evaluations, levers, loops
+from .epoch_ends import Ends
 from .hooks import Events, class_that_defines, hook
 
 ARGUMENTS = {"x": 1, "batch_size": 3, "epochs": 4, "callbacks": 6, "validation_split": 7}  # of fit, behind the model
@@ -43,6 +46,7 @@ class Fit(object):
         from . import tensorflow
         self.keras = keras
         self.session = session
+        self.ends = Ends(session)
         self.watch = None
         backend = keras.backend.backend() if hasattr(keras.backend, "backend") else "tensorflow"
         if backend == "tensorflow":
@@ -131,12 +135,15 @@ class Counter(object):
         self.loader = None if self.examples else x
         self.before = None      # the number of the last batch of this epoch
         self.iterations = None
+        self.cut = False        # this epoch was
         self.begins, self.ends = self.fit.session.guarded(self.batch_begins), self.fit.session.guarded(self.batch_ended)
 
     def on_epoch_begin(self, epoch, logs=None):
         self.before = None
 
     def on_epoch_end(self, epoch, logs=None):
+        if self.cut:
+            self.model.stop_training = self.cut = False
         if evaluations.asked(self.fit.session):
             self.fit.session.guarded(evaluations.told)(self.fit.session, logs, "val_")
 
@@ -149,6 +156,14 @@ class Counter(object):
         if self.before is not None:
             count, self.before = batch - self.before, batch
             self.ends(count, logs)
+        if self.fit.ends.asks_for_more() and not self.model.stop_training and self.is_enough(batch + 1):
+            self.model.stop_training = self.cut = True
+            self.fit.ends.ended += 1
+
+    def is_enough(self, batches):
+        """Whether an epoch that is cut ends behind so many: of what was asked for, and where that is no half of it."""
+        asked, of_epoch = self.fit.ends, (self.params or {}).get("steps") or 0
+        return batches >= asked.steps and of_epoch >= 2 * asked.steps and self.examples in (None, asked.examples)
 
     def batch_begins(self):
         if not self.fit.events.speaks("batch"):
@@ -158,6 +173,8 @@ class Counter(object):
         recorder = self.fit.events.recorder
         if recorder.steps < 0:
             self.know(recorder.facts)
+        elif self.fit.ends:
+            self.fit.ends.tell(recorder, time.monotonic() - recorder.last)
         recorder.epoch()
 
     def know(self, facts):

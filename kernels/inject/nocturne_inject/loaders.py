@@ -22,7 +22,7 @@ import weakref
 from _thread import get_ident
 
 from . import levers, loops
-from .epoch_ends import CUT, Ends
+from .epoch_ends import Ends
 from .hooks import hook
 from .lever_error import LeverError
 
@@ -236,6 +236,8 @@ class Loaders(object):
         if not grad or len(self.waiting) > MOST_AHEAD:
             self.evaluates(known)  # no backward pass can follow, or none has
         recorder = self.told = self.recorder()
+        if known is not None and known.cut and grad and not getattr(iterator, "_num_yielded", 1):
+            self.exhausted = self.ends.asked(known) or self.exhausted
         if recorder:
             if self.evaluating and grad:
                 recorder.epoch()
@@ -308,7 +310,7 @@ class Loaders(object):
                 self.epoch_ended(known, recorder, waited if alone else start)
             self.exhausted = False
         elif known is not None and known.cut and known.cut.cuts and yielded == known.cut.before + 1:
-            recorder.pass_over()  # the epoch's last, which may be smaller, is told with its end
+            self.ends.last_comes(recorder)
         self.last_yielded = yielded
 
     def epoch_ended(self, known, recorder, start):
@@ -317,9 +319,7 @@ class Loaders(object):
         more = recorder.steps - steps  # of the epoch, whose batches were fetched ahead
         if known.cut and self.ends.told < self.ends.ended:
             more += known.cut.part
-        self.ends.told += 1
-        seconds = recorder.lapped - since - start - more * (recorder.step_seconds() or 0.0)
-        recorder.epoch_ended(max(0.0, seconds), self.ends.told == CUT)
+        self.ends.tell(recorder, recorder.lapped - since - start - more * (recorder.step_seconds() or 0.0))
 
     def fetches(self, arguments, named):
         """Returns the random streams' states where the fetch that follows is to be looked at."""

@@ -117,8 +117,9 @@ def _callers(frame):
         frame = frame.f_back
 
 
-def is_called_by(frame, packages):
-    return any(package in packages for _, package in _callers(frame))
+def called_by(frame, packages):
+    """Those of the callers that are code of these packages."""
+    return [each for each, package in _callers(frame) if package in packages]
 
 
 def _called_number(node, frame):

@@ -297,6 +297,9 @@ class Training(Events):
         if known is None:
             self.session.note("no DataLoader gave the batches: epochs and waiting for data are not known")
             return
+        counted = self.loaders.ends.batches_counted(sys._getframe(1))
+        if counted and known.batches and counted < known.batches:
+            known.batches, known.examples = counted, known.batch and counted * known.batch
         length = self.session.report.length
         length.epochs = length.epochs or known.loop
         examples = known.batch or next((shape[0] for shape, _ in self.shapes if shape), None)

@@ -154,6 +154,30 @@ class Fit(Case):
         self.ran(run)
         self.assertEqual((run.seconds(), self.facts(run)), ([6] * 29, [8, 10, None]))
 
+    def test_the_ends_of_two_epochs_that_are_cut_short_are_told(self):
+        script = """
+            class Last(keras.callbacks.Callback):  # of the script's own, which ends it behind the third epoch
+                trained = []
+                def on_epoch_begin(self, epoch, logs=None):
+                    self.trained.append(0)
+                def on_train_batch_end(self, batch, logs=None):
+                    self.trained[-1] = batch + 1
+                def on_epoch_end(self, epoch, logs=None):
+                    if epoch == 2: self.model.stop_training = True
+            model(200%s).fit(%s, epochs=9, validation_data=1, callbacks=[Last()])
+            print(Last.trained)"""
+        arrays, data = "tf.Tensor(shape=(80, 4)), batch_size=8", "tf.data.Dataset(10)"
+        for x, several, asked, trained, ends in (
+                (arrays, "", "5,80", [5, 5, 10], 2), (data, "", "5,80", [5, 5, 10], 2),
+                (data, ", steps_per_execution=2", "5,80", [6, 6, 10], 2),
+                (arrays, "", "5,81", [10, 10, 10], 2), (data, "", "6,80", [10, 10, 10], 2),  # of another; not a half
+                (arrays, "", "", [10, 10, 10], 0)):
+            run = self.script(KERAS, script % (several, x), NOCTURNE_INJECT_EPOCH=asked)
+            self.assertEqual(self.ran(run), "%s\n" % trained, (x, several, asked))
+            told = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+            self.assertEqual(told, [100] * ends, (x, several, asked))
+            self.assertEqual(sum(self.counts(run)), sum(trained) - 1 - bool(several))
+
     def test_steps_that_an_execution_hides_are_counted_and_none_beyond_the_limit(self):
         run = self.script(KERAS, "model(30, steps_per_execution=4).fit(tf.data.Dataset(10), epochs=3)\nprint('done')")
         self.ran(run)

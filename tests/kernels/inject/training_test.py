@@ -271,17 +271,72 @@ class Steps(unittest.TestCase):
     def test_epochs_are_not_cut_where_a_trainer_counts_their_batches(self):
         with trained("""
     import types
-    lightning = types.ModuleType("lightning")
-    exec("def fit(loader, update):\\n  for batch in loader: update()\\n", vars(lightning))
+    ignite = types.ModuleType("ignite")
+    exec("def fit(loader, update):\\n  for batch in loader: update()\\n", vars(ignite))
     loader = torch.utils.data.DataLoader(drawn=292)
     trained = []
     def update():
         model(None); torch.Tensor(0.25).backward(); optimizer.step(); trained.append(1)
     for epoch in range(3):
-        lightning.fit(loader, update)
+        ignite.fit(loader, update)
     print(len(trained))""", NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
             self.assertEqual(self.ran(run), "111\n")
             self.assertEqual(len(run.events("sample")), 110)
+
+    def test_lightnings_epochs_are_cut_with_the_evaluation_that_it_counts(self):
+        # As test_the_ends_of_two_epochs..., but nobody asks for a batch behind the last one that is counted.
+        loop = """
+class FitLoop:
+    def __init__(self, trainer):
+        self.trainer, self.max_batches = trainer, float("inf")
+    def run(self, loader, update, evaluate, epochs):
+        trainer, batches = self.trainer, iter(loader)
+        self.max_batches = trainer.val_check_batch = min(len(loader), trainer.limit)
+        for epoch in range(epochs):
+            batches = iter(loader) if epoch else batches
+            ready = 0
+            while ready < self.max_batches:
+                next(batches)
+                ready += 1
+                update(epoch)
+                if ready % trainer.val_check_batch == 0:
+                    evaluate(epoch)
+            trainer.seen.append((ready, self.max_batches, trainer.val_check_batch))
+class Trainer:
+    def __init__(self, every, limit):
+        self.check_val_every_n_epoch, self.limit = every, limit
+        self.fit_loop, self.val_check_batch, self.seen = FitLoop(self), None, []
+"""
+        script = """
+    import types
+    lightning = types.ModuleType("lightning")
+    exec(%r, vars(lightning))
+    loader = torch.utils.data.DataLoader(drawn=292%s)
+    others = torch.utils.data.DataLoader(batches=1)
+    def update(epoch):
+        model(None); torch.Tensor(0.25).backward(); optimizer.step()
+    def evaluate(epoch):
+        if not epoch: spend(60)
+        with torch.no_grad():
+            for images, labels in others: pass
+        spend(9)
+    trainer = lightning.Trainer(%s)
+    trainer.fit_loop.run(loader, update, evaluate, 4)
+    print(trainer.seen)
+"""
+        for processes in ("", ", num_workers=2"):
+            with trained(script % (loop, processes, "1, 99"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+                self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 37), (37, 37, 37)]\n")
+                self.assertEqual(run.json()["steps_per_epoch"], 37)
+                ends = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+                self.assertEqual(len(ends), 2)
+                self.assertEqual(ends[0] - ends[1], 60)
+                self.assertGreater(ends[1], 9.5)
+                self.assertLess(ends[1], 20)
+        for told, asked, batches in (("2, 99", "5,292", 37), ("1, 20", "", 20)):  # each second epoch alone evaluates; not asked for
+            with trained(script % (loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
+                self.assertEqual(self.ran(run), "%s\n" % ([(batches,) * 3] * 4))
+                self.assertEqual(run.json()["steps_per_epoch"], batches)
 
     def test_modules_that_are_loaded_when_they_are_asked_are_not_asked(self):
         with trained("""

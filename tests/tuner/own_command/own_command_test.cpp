@@ -264,7 +264,15 @@ TEST_CASE("epochs are cut where a training has enough of them, and enough steps 
   }));
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->steps_per_epoch = 9; }));
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->examples_per_epoch.reset(); }));
-  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->framework = "keras"; }));
+  CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->framework = "jax"; }));
+  const auto of_fit = [](CommandProbe& other) {
+    other.training->framework = "tensorflow";
+    other.training->unit = "batch";
+    other.training->examples_per_epoch.reset();  // a data set's are not known
+  };
+  CHECK(cut_after(of_fit));
+  of_fit(seen);
+  CHECK(epoch_cut(seen)->examples == 94 * 64);
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->round = StepRound{.steps = 4, .seconds = 1}; }));
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.ended_by_itself = true; }));
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.timing = measure::Timing::Process; }));

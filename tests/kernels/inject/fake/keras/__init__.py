@@ -107,6 +107,7 @@ class Model(object):
         for callback in callbacks or []:
             callback.set_params({"steps": steps, "epochs": epochs})
             callback.set_model(self)
+        self.stop_training = False
         for epoch in range(epochs):
             self.each(callbacks, "on_epoch_begin", epoch)
             for begin in range(0, steps, self.steps_per_execution):
@@ -115,11 +116,15 @@ class Model(object):
                 for _ in range(begin, end):
                     function()
                 self.each(callbacks, "on_train_batch_end", end - 1)
+                if self.stop_training:
+                    break
             logs = {"loss": 0.5, "accuracy": 0.99}
             if validation_data is not None:
                 self.evaluate(validation_data)
                 logs.update(val_loss=0.5, val_sparse_categorical_accuracy=(epoch + 1) / 10)
             self.each(callbacks, "on_epoch_end", epoch, logs)
+            if self.stop_training:
+                break
 
     @staticmethod
     def each(callbacks, name, number, logs=None):
