@@ -31,9 +31,10 @@ class Ends(object):
         self.ended = 0     # epochs that were cut
         self.told = 0      # ends, of whole epochs too
         self.since = None  # the end of the last step before the end that is under way, and steps until then
-        self.begun = None  # the Cut whose epoch has begun last
-        self.counts = None  # the Trainer that counts it
+        self.begun = None    # the Cut whose epoch has begun last
+        self.counts = None   # the Trainer that counts it
         self.changed = None  # its numbers as they were
+        self.evaluations = 1  # of a whole epoch, of which the last one is at its end
 
     def __bool__(self):
         return self.steps > 0
@@ -42,8 +43,10 @@ class Ends(object):
         return self.steps > 0 and self.ended < CUT
 
     def tell(self, recorder, seconds):
+        # What the first end took beyond the second is paid once, and by none of the other evaluations.
+        evaluations = self.evaluations if self.told else 1
         self.told += 1
-        recorder.epoch_ended(max(0.0, seconds), self.told == CUT)
+        recorder.epoch_ended(max(0.0, seconds * evaluations), self.told == CUT)
 
     def begins(self, cut, frame):
         """An epoch begins. Returns whether it is cut: nobody shall evaluate a part of the training's data instead of all."""
@@ -105,6 +108,7 @@ class Ends(object):
             self.changed = trainer, batches, evaluates
             trainer.fit_loop.max_batches = most
             if evaluates is not None and trainer.check_val_every_n_epoch and most < evaluates <= batches:
+                self.evaluations = batches // evaluates
                 trainer.val_check_batch = most
 
 

@@ -13,7 +13,8 @@ from . import evaluations, levers, loops
 from .epoch_ends import Ends
 from .hooks import Events, class_that_defines, hook
 
-ARGUMENTS = {"x": 1, "batch_size": 3, "epochs": 4, "callbacks": 6, "validation_split": 7}  # of fit, behind the model
+ARGUMENTS = {"x": 1, "batch_size": 3, "epochs": 4, "callbacks": 6, "validation_split": 7,
+             "validation_freq": 16}  # of fit, behind the model
 
 _hooks = []
 _imported = []
@@ -133,6 +134,7 @@ class Counter(object):
             self.batch = self.batch or 32  # fit's own
             self.examples = int(self.examples * (1 - (given(arguments, named, "validation_split") or 0)))
         self.loader = None if self.examples else x
+        self.evaluates = given(arguments, named, "validation_freq") in (None, 1)  # behind each epoch, if at all
         self.before = None      # the number of the last batch of this epoch
         self.iterations = None
         self.cut = False        # this epoch was
@@ -163,7 +165,8 @@ class Counter(object):
     def is_enough(self, batches):
         """Whether an epoch that is cut ends behind so many: of what was asked for, and where that is no half of it."""
         asked, of_epoch = self.fit.ends, (self.params or {}).get("steps") or 0
-        return batches >= asked.steps and of_epoch >= 2 * asked.steps and self.examples in (None, asked.examples)
+        return (batches >= asked.steps and of_epoch >= 2 * asked.steps and self.evaluates and
+                self.examples in (None, asked.examples))
 
     def batch_begins(self):
         if not self.fit.events.speaks("batch"):

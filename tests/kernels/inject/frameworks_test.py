@@ -171,11 +171,12 @@ class Fit(Case):
                 (arrays, "", "5,80", [5, 5, 10], 2), (data, "", "5,80", [5, 5, 10], 2),
                 (data, ", steps_per_execution=2", "5,80", [6, 6, 10], 2),
                 (arrays, "", "5,81", [10, 10, 10], 2), (data, "", "6,80", [10, 10, 10], 2),  # of another; not a half
+                (data + ", validation_freq=1", "", "5,80", [5, 5, 10], 2), (data + ", validation_freq=3", "", "5,80", [10] * 3, 2),
                 (arrays, "", "", [10, 10, 10], 0)):
             run = self.script(KERAS, script % (several, x), NOCTURNE_INJECT_EPOCH=asked)
             self.assertEqual(self.ran(run), "%s\n" % trained, (x, several, asked))
             told = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
-            self.assertEqual(told, [100] * ends, (x, several, asked))
+            self.assertEqual(told, [0 if "freq=3" in x else 100] * ends, (x, several, asked))
             self.assertEqual(sum(self.counts(run)), sum(trained) - 1 - bool(several))
 
     def test_steps_that_an_execution_hides_are_counted_and_none_beyond_the_limit(self):

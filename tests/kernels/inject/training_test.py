@@ -291,7 +291,8 @@ class FitLoop:
         self.trainer, self.max_batches = trainer, float("inf")
     def run(self, loader, update, evaluate, epochs):
         trainer, batches = self.trainer, iter(loader)
-        self.max_batches = trainer.val_check_batch = min(len(loader), trainer.limit)
+        self.max_batches = min(len(loader), trainer.limit)
+        trainer.val_check_batch = self.max_batches // trainer.evaluations
         for epoch in range(epochs):
             batches = iter(loader) if epoch else batches
             ready = 0
@@ -303,8 +304,8 @@ class FitLoop:
                     evaluate(epoch)
             trainer.seen.append((ready, self.max_batches, trainer.val_check_batch))
 class Trainer:
-    def __init__(self, every, limit):
-        self.check_val_every_n_epoch, self.limit = every, limit
+    def __init__(self, every, limit, evaluations=1):
+        self.check_val_every_n_epoch, self.limit, self.evaluations = every, limit, evaluations
         self.fit_loop, self.val_check_batch, self.seen = FitLoop(self), None, []
 """
         script = """
@@ -333,6 +334,10 @@ class Trainer:
                 self.assertEqual(ends[0] - ends[1], 60)
                 self.assertGreater(ends[1], 9.5)
                 self.assertLess(ends[1], 20)
+        with trained(script % (loop, "", "1, 99, 3"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+            self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 12), (37, 37, 12)]\n")
+            thrice = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+            self.assertEqual(thrice[0] - thrice[1] / 3, 60)
         for told, asked, batches in (("2, 99", "5,292", 37), ("1, 20", "", 20)):  # each second epoch alone evaluates; not asked for
             with trained(script % (loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "%s\n" % ([(batches,) * 3] * 4))

@@ -101,7 +101,7 @@ class Model(object):
         self.optimizer.apply_gradients(list(zip(gradients, [self.weight])))
 
     def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None, validation_split=0.0,
-            validation_data=None):
+            validation_data=None, validation_freq=1):
         steps = x.batches if hasattr(x, "batches") else x.shape[0] // (batch_size or 32)
         function = tf.function(self.trained)
         for callback in callbacks or []:
@@ -119,7 +119,7 @@ class Model(object):
                 if self.stop_training:
                     break
             logs = {"loss": 0.5, "accuracy": 0.99}
-            if validation_data is not None:
+            if validation_data is not None and (epoch + 1) % validation_freq == 0:
                 self.evaluate(validation_data)
                 logs.update(val_loss=0.5, val_sparse_categorical_accuracy=(epoch + 1) / 10)
             self.each(callbacks, "on_epoch_end", epoch, logs)
