@@ -48,6 +48,7 @@ class Session(object):
         self.learners = {}          # {framework: what records for the training check}
         self.events = []            # Events of all frameworks
         self.report = None
+        self.ends = None            # those of epochs, of PyTorch
         self.fits = 0               # calls of Keras's fit, evaluate and predict that are under way, on whatever backend
         self.listening = self.timing = any(environment.get(name) for name in (
             "NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING", "NOCTURNE_WATCH"))

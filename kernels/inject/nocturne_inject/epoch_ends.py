@@ -34,13 +34,17 @@ class Ends(object):
         self.begun = None    # the Cut whose epoch has begun last
         self.counts = None   # the Trainer that counts it
         self.changed = None  # its numbers as they were
-        self.evaluations = 1  # of a whole epoch, of which the last one is at its end
+        self.evaluations = 1  # of a whole epoch, for each of which the one at its end stands
 
     def __bool__(self):
         return self.steps > 0
 
     def asks_for_more(self):
         return self.steps > 0 and self.ended < CUT
+
+    def is_last(self, step):
+        """Whether the epoch that has begun ends behind its step of this number, the first one's being 1."""
+        return self.begun is not None and self.begun.cuts and step == self.steps
 
     def tell(self, recorder, seconds):
         # What the first end took beyond the second is paid once, and by none of the other evaluations.

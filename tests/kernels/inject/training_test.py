@@ -343,6 +343,24 @@ class Trainer:
                 self.assertEqual(self.ran(run), "%s\n" % ([(batches,) * 3] * 4))
                 self.assertEqual(run.json()["steps_per_epoch"], batches)
 
+    def test_a_trainer_that_evaluates_every_so_many_steps_does_so_at_the_ends_that_are_cut(self):
+        script = """
+    from transformers import Trainer
+    del optimizer  # it has its own
+    Trainer([], torch.utils.data.DataLoader(drawn=292), eval_steps=%d%s).train()"""
+        for every, more, asked, first, times in (
+                (74, "", "5,292", [[5, 1, 0]] * 2, 0.5), (10, "", "5,292", [[5, 1, 0]] * 2, 3.7),
+                (74, ", save_strategy='steps'", "5,292", [[5, 1, 1]] * 2, 0.5),
+                (74, ", eval_strategy='no'", "5,292", [[5, 0, 0]] * 2, 0), (74, "", "", [[37, 0, 0], [37, 1, 0]], None)):
+            with trained(script % (every, more), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
+                self.assertEqual(json.loads(self.ran(run))[:2], first, (every, more, asked))
+                ends = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"][:2]
+                if times is None:
+                    self.assertEqual(ends, [])
+                else:
+                    self.assertAlmostEqual(ends[1], 100 * times, delta=10)
+                    self.assertAlmostEqual(ends[0], 100 * (times > 0), delta=10)
+
     def test_modules_that_are_loaded_when_they_are_asked_are_not_asked(self):
         with trained("""
     import sys, types
