@@ -48,7 +48,7 @@ class Session(object):
         self.learners = {}          # {framework: what records for the training check}
         self.events = []            # Events of all frameworks
         self.report = None
-        self.ends = None            # those of epochs, of PyTorch
+        self.ends = None            # those of epochs (epoch_ends.py), where it is timed
         self.fits = 0               # calls of Keras's fit, evaluate and predict that are under way, on whatever backend
         self.listening = self.timing = any(environment.get(name) for name in (
             "NOCTURNE_STEPS_EVENTS", "NOCTURNE_INJECT_REPORT", "NOCTURNE_INJECT_LEARNING", "NOCTURNE_WATCH"))
@@ -152,8 +152,9 @@ def imported(name, module, leave):
     if _session is None:
         _session = Session(os.environ, leave)
         if _session.timing:
-            from . import report
+            from . import epoch_ends, report
             _session.report = report.Report(_session)
+            _session.ends = epoch_ends.Ends(_session)
             os.register_at_fork(after_in_child=_session.forked)
     if _session.speaks is None:
         _session.imported_at = time.monotonic(), time.process_time()

@@ -3,7 +3,7 @@
     Ends(session)            of a process; empty where NOCTURNE_INJECT_EPOCH=STEPS,EXAMPLES asks for none
     ends.cut(known, loader)  lets a DataLoader of PyTorch over so many examples end after so many steps
     ends.asked(known)        the first batch of an epoch of such a loader is asked for
-    ends.last_comes(recorder)  the first batch of a cut epoch's last step has come
+    ends.last_comes(...)     the first batch of a cut epoch's last step has come
     ends.tell(recorder, s)   an end took so many seconds
 
 An end is an evaluation, a checkpoint, what is compiled anew for either and for the smaller last batch. len(loader) stays
@@ -31,16 +31,16 @@ class Ends(object):
         self.ended = 0     # epochs that were cut
         self.told = 0      # ends, of whole epochs too
         self.since = None  # the end of the last step before the end that is under way, and steps until then
-        self.begun = None    # the Cut whose epoch has begun last
-        self.counts = None   # the Trainer that counts it
-        self.changed = None  # its numbers as they were
+        self.begun = None  # the Cut whose epoch has begun last
+        self.counts = None    # the Trainer that counts it
+        self.changed = None   # its numbers as they were
         self.evaluations = 1  # of a whole epoch, for each of which the one at its end stands
 
     def __bool__(self):
         return self.steps > 0
 
     def asks_for_more(self):
-        return self.steps > 0 and self.ended < CUT
+        return bool(self) and self.ended < CUT
 
     def is_last(self, step):
         """Whether the epoch that has begun ends behind its step of this number, the first one's being 1."""
@@ -57,7 +57,7 @@ class Ends(object):
         if self.begun:
             self.begun.end()
         self.begun, self.counts = cut, None
-        if self.ended >= CUT or not sys.modules["torch"].is_grad_enabled() or loops.called_by(frame, COUNTING):
+        if not self.asks_for_more() or not sys.modules["torch"].is_grad_enabled() or loops.called_by(frame, COUNTING):
             return False
         trainer = trainer_of(frame)
         if trainer is None:

@@ -51,7 +51,7 @@ def at_ends(base, session):
             session.guarded(self.look)(args, state, control)
 
         def look(self, args, state, control):
-            if session.ends and session.ends.is_last(self.steps) and is_by_steps(args.eval_strategy) and state.eval_steps:
+            if session.ends.is_last(self.steps) and is_by_steps(args.eval_strategy) and state.eval_steps:
                 session.ends.evaluations = state.max_steps / float(state.num_train_epochs) / state.eval_steps
                 control.should_evaluate = True
                 if is_by_steps(args.save_strategy) and state.save_steps == state.eval_steps:
@@ -69,6 +69,6 @@ def install(name, module, session):
     if asked(session):
         hook(session, module.Trainer, "evaluate", lambda arguments, named: named.get("metric_key_prefix", "eval"),
              lambda prefix, result: told(session, result, prefix))
-    if session.environment.get("NOCTURNE_INJECT_EPOCH"):
+    if session.ends:
         callback = at_ends(module.TrainerCallback, session)
         hook(session, module.Trainer, "train", lambda arguments, named: arguments[0].add_callback(callback()))

@@ -10,7 +10,6 @@ import sys
 import time
 
 from . import evaluations, levers, loops
-from .epoch_ends import Ends
 from .hooks import Events, class_that_defines, hook
 
 ARGUMENTS = {"x": 1, "batch_size": 3, "epochs": 4, "callbacks": 6, "validation_split": 7,
@@ -47,7 +46,6 @@ class Fit(object):
         from . import tensorflow
         self.keras = keras
         self.session = session
-        self.ends = Ends(session)
         self.watch = None
         backend = keras.backend.backend() if hasattr(keras.backend, "backend") else "tensorflow"
         if backend == "tensorflow":
@@ -138,7 +136,8 @@ class Counter(object):
         self.before = None      # the number of the last batch of this epoch
         self.iterations = None
         self.cut = False        # this epoch was
-        self.begins, self.ends = self.fit.session.guarded(self.batch_begins), self.fit.session.guarded(self.batch_ended)
+        self.begins, self.ends, self.stops = map(self.fit.session.guarded, (
+            self.batch_begins, self.batch_ended, self.stop_where_cut))
 
     def on_epoch_begin(self, epoch, logs=None):
         self.before = None
@@ -158,15 +157,16 @@ class Counter(object):
         if self.before is not None:
             count, self.before = batch - self.before, batch
             self.ends(count, logs)
-        if self.fit.ends.asks_for_more() and not self.model.stop_training and self.is_enough(batch + 1):
-            self.model.stop_training = self.cut = True
-            self.fit.ends.ended += 1
+        if self.fit.session.ends.asks_for_more():
+            self.stops(batch + 1)
 
-    def is_enough(self, batches):
-        """Whether an epoch that is cut ends behind so many: of what was asked for, and where that is no half of it."""
-        asked, of_epoch = self.fit.ends, (self.params or {}).get("steps") or 0
-        return (batches >= asked.steps and of_epoch >= 2 * asked.steps and self.evaluates and
-                self.examples in (None, asked.examples))
+    def stop_where_cut(self, batches):
+        """Behind so many of an epoch: where it is what was asked for, and that is no more than a half of it."""
+        ends, of_epoch = self.fit.session.ends, (self.params or {}).get("steps") or 0
+        is_enough = batches >= ends.steps and of_epoch >= 2 * ends.steps
+        if is_enough and self.evaluates and self.examples in (None, ends.examples) and not self.model.stop_training:
+            self.model.stop_training = self.cut = True
+            ends.ended += 1
 
     def batch_begins(self):
         if not self.fit.events.speaks("batch"):
@@ -176,8 +176,8 @@ class Counter(object):
         recorder = self.fit.events.recorder
         if recorder.steps < 0:
             self.know(recorder.facts)
-        elif self.fit.ends:
-            self.fit.ends.tell(recorder, time.monotonic() - recorder.last)
+        elif self.fit.session.ends:
+            self.fit.session.ends.tell(recorder, time.monotonic() - recorder.last)
         recorder.epoch()
 
     def know(self, facts):

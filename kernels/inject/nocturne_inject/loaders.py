@@ -22,7 +22,6 @@ import weakref
 from _thread import get_ident
 
 from . import levers, loops
-from .epoch_ends import Ends
 from .hooks import hook
 from .lever_error import LeverError
 
@@ -165,7 +164,7 @@ class Loaders(object):
         self.begun = self.begun_cpu = 0.0  # when the first batch of an epoch was asked for
         self.evaluating = False
         self.last_yielded = 0   # batches of the iterator that gave the last one
-        self.ends = self.session.ends = Ends(self.session)
+        self.ends = self.session.ends
 
     def install(self):
         data, session = self.torch.utils.data, self.session

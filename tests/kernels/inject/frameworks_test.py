@@ -175,7 +175,7 @@ class Fit(Case):
                 (arrays, "", "", [10, 10, 10], 0)):
             run = self.script(KERAS, script % (several, x), NOCTURNE_INJECT_EPOCH=asked)
             self.assertEqual(self.ran(run), "%s\n" % trained, (x, several, asked))
-            told = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+            told = run.phases("epoch_end")
             self.assertEqual(told, [0 if "freq=3" in x else 100] * ends, (x, several, asked))
             self.assertEqual(sum(self.counts(run)), sum(trained) - 1 - bool(several))
 

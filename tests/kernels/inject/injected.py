@@ -87,6 +87,10 @@ class Injected(object):
         with open(self.path("events.jsonl")) as file:
             return [event for event in map(json.loads, file) if event["event"] == name]
 
+    def phases(self, name):
+        """Seconds of each phase of this name."""
+        return [each["wall_s"] for each in self.events("phase_end") if each["name"] == name]
+
     def seconds(self, key="wall_ns"):
         return [round(each[key] / 1e9, 3) for each in self.events("sample")]
 

@@ -229,7 +229,7 @@ class Steps(unittest.TestCase):
         for more, starts in (("", [4.5, 5.5, 5.5]), (stays, [1.5, 1.5])):
             with trained(more + script) as run:
                 self.ran(run)
-                told = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_start"]
+                told = run.phases("epoch_start")
                 self.assertEqual(told, starts)
                 self.assertEqual(run.seconds(), [6.75] * 9 + ([6.0] + [6.75] * 9) * 2)
         with trained("train(3)") as run:  # what reads them itself
@@ -252,21 +252,18 @@ class Steps(unittest.TestCase):
         evaluate()
     print([trained.count(epoch) for epoch in range(4)], seen)
 """
-        def ends(run):
-            return [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
-
         # The end: 0.25 s of the step before, 6.75 of the last one, which is half a step that counts, and the evaluation.
         half = (0.25 + 6.75 + 10) - 0.5 * 6.75
         for processes in ("", ", num_workers=2"):
             with trained(script % processes, NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="99") as run:
                 self.assertEqual(self.ran(run), "[5, 5, 37, 37] 37\n")
-                self.assertEqual(ends(run)[:2], [half + 60, half])
+                self.assertEqual(run.phases("epoch_end")[:2], [half + 60, half])
                 first = 6.0 if processes else 6.5
                 self.assertEqual(run.seconds()[:8], ([6.75] * 3 + [first]) * 2)
         for asked in ("5,291", "19,292", None):  # of another loader, of more than half an epoch; not asked for
             with trained(script % "", NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "[37, 37, 37, 37] 37\n")
-                self.assertEqual(ends(run), [70.25, 10.25, 10.25] if asked else [])
+                self.assertEqual(run.phases("epoch_end"), [70.25, 10.25, 10.25] if asked else [])
 
     def test_epochs_are_not_cut_where_a_trainer_counts_their_batches(self):
         with trained("""
@@ -329,14 +326,14 @@ class Trainer:
             with trained(script % (loop, processes, "1, 99"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 37), (37, 37, 37)]\n")
                 self.assertEqual(run.json()["steps_per_epoch"], 37)
-                ends = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+                ends = run.phases("epoch_end")
                 self.assertEqual(len(ends), 2)
                 self.assertEqual(ends[0] - ends[1], 60)
                 self.assertGreater(ends[1], 9.5)
                 self.assertLess(ends[1], 20)
         with trained(script % (loop, "", "1, 99, 3"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
             self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 12), (37, 37, 12)]\n")
-            thrice = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"]
+            thrice = run.phases("epoch_end")
             self.assertEqual(thrice[0] - thrice[1] / 3, 60)
         for told, asked, batches in (("2, 99", "5,292", 37), ("1, 20", "", 20)):  # each second epoch alone evaluates; not asked for
             with trained(script % (loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
@@ -354,7 +351,7 @@ class Trainer:
                 (74, ", eval_strategy='no'", "5,292", [[5, 0, 0]] * 2, 0), (74, "", "", [[37, 0, 0], [37, 1, 0]], None)):
             with trained(script % (every, more), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(json.loads(self.ran(run))[:2], first, (every, more, asked))
-                ends = [each["wall_s"] for each in run.events("phase_end") if each["name"] == "epoch_end"][:2]
+                ends = run.phases("epoch_end")[:2]
                 if times is None:
                     self.assertEqual(ends, [])
                 else:
