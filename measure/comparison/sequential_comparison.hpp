@@ -86,6 +86,9 @@ class SequentialComparison {
   void stop();
 
   [[nodiscard]] const std::vector<ComparisonMember>& members() const { return members_; }
+  /// What is known of a member now, as strictly as stop() would judge it: before a look, too, and wider than an
+  /// interval of these pairs alone. Empty: fewer than two pairs.
+  [[nodiscard]] std::optional<Comparison> so_far(std::size_t member) const;
   /// Members that are measured on.
   [[nodiscard]] std::size_t open() const;
   /// Pairs of each open member at which it is judged next.
@@ -94,6 +97,9 @@ class SequentialComparison {
  private:
   /// The looks of each member while so many share the error; always at the same numbers of pairs.
   [[nodiscard]] const std::vector<Look>& plan(std::size_t sharing) const;
+  /// Confidence of the interval of an open member with so many pairs, by the error that is left for it.
+  [[nodiscard]] double confidence_now(std::size_t pairs) const;
+  [[nodiscard]] Comparison compared(const ComparisonMember& member, double confidence) const;
   void advance();
   void leave(std::size_t member, MemberState state);
   /// Whether it is decided by its pairs.

@@ -172,6 +172,24 @@ TEST_CASE("what was stopped is judged by the pairs there are, as if a look had b
   CHECK_FALSE(once.members().front().comparison);  // one pair has no interval
 }
 
+TEST_CASE("what is shown between looks is what would be judged if it were stopped there", "[sequential]") {
+  const std::vector<double> ratios = {0.04, 0.01, -0.02, 0.03, 0.05, -0.01, 0.06, 0.02, 0.01};
+  for (int pairs = 1; pairs <= int(ratios.size()); ++pairs) {
+    SequentialComparison comparison(std::vector<std::vector<double>>(2), {.pairs = 6, .most_pairs = 20});
+    tell_all(comparison, [&](std::size_t, std::size_t pair) { return ratios[pair]; }, 2 * pairs);
+    const auto shown = comparison.so_far(0);
+    comparison.stop();
+    const auto& judged = comparison.members().front().comparison;
+    REQUIRE(shown.has_value() == judged.has_value());
+    if (!shown) continue;
+    CHECK(shown->pairs == pairs);
+    CHECK(shown->low_percent == judged->low_percent);
+    CHECK(shown->high_percent == judged->high_percent);
+    CHECK(shown->low_percent <
+          compare(comparison.members().front().log_ratios).low_percent);  // several looks, two members
+  }
+}
+
 TEST_CASE("a pair that failed is tried again, and a member whose pairs fail again and again leaves", "[sequential]") {
   SequentialComparison comparison(std::vector<std::vector<double>>(2), {.pairs = 4, .most_pairs = 12});
   std::map<std::size_t, int> asked;

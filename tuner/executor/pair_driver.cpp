@@ -202,11 +202,12 @@ void PairDriver::tell(std::size_t index, PairEnd end) {
   if (end != PairEnd::Stored) return;
   const PairSeries& member = *members_[index];
   const auto ratios = member.log_ratios();
-  member.observer().pair_finished(std::ssize(ratios), comparison_.next_look(), measure::compare(ratios));
+  const int wanted = comparison_.next_look();
   if (ratios.size() > comparison_.members()[index].log_ratios.size())
     comparison_.tell(index, ratios.back(), member.nodes().back());
   else
     comparison_.tell(index, measure::PairFailure::Side);  // it is stored, but nobody can judge it
+  member.observer().pair_finished(std::ssize(ratios), wanted, comparison_.so_far(index));
 }
 
 void PairDriver::stop() {

@@ -244,10 +244,9 @@ void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_
   if (choosing_) return;
   std::string text = compared_.empty() ? fmt::format("pair  {:>3}/{}", pairs_done, pairs_wanted)
                                        : fmt::format("{}  pair {:>2}", compared_, pairs_done);
-  if (so_far && so_far->pairs > 1) {
-    text += fmt::format("  {:+.1f} % so far ({:+.1f} to {:+.1f} %)", so_far->gain_percent, so_far->low_percent,
-                        so_far->high_percent);
-  }
+  if (so_far) text += fmt::format("  {:+.1f} % so far", so_far->gain_percent);
+  if (so_far && so_far->pairs > 2)  // two have an interval that says nothing
+    text += fmt::format(" ({:+.1f} to {:+.1f} %)", so_far->low_percent, so_far->high_percent);
   line(text);
 }
 
