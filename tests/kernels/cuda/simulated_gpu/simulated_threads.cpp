@@ -1,5 +1,6 @@
 #include "tests/kernels/cuda/simulated_gpu/simulated_threads.hpp"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <memory>
@@ -25,9 +26,34 @@ struct Barrier {
   }
 };
 
+// Where a stack goes on. swapcontext() asks the kernel for the mask of signals each time, a third of a simulation's
+// time; it makes the first step onto a stack, and all of them under the address sanitizer, which takes a jump for an
+// exception.
+class Place {
+ public:
+  void begin_on(std::byte* stack, void (*function)()) {
+    getcontext(&context_);
+    context_.uc_stack = {.ss_sp = stack, .ss_flags = 0, .ss_size = kStack};
+    makecontext(&context_, function, 0);
+  }
+  void leave_for(Place& other) {
+#ifndef __SANITIZE_ADDRESS__
+    left_ = true;
+    if (_setjmp(jump_) != 0) return;
+    if (other.left_) _longjmp(other.jump_, 1);
+#endif
+    swapcontext(&context_, &other.context_);
+  }
+
+ private:
+  ucontext_t context_{};
+  [[maybe_unused]] jmp_buf jump_{};
+  [[maybe_unused]] bool left_ = false;  // by a jump, which it can be entered by
+};
+
 // A stack on which threads run one after the other; one that waits keeps it.
 struct Fiber {
-  ucontext_t context{};
+  Place place;
   std::unique_ptr<std::byte[]> stack = std::make_unique_for_overwrite<std::byte[]>(kStack);
   unsigned thread = 0;
   const Barrier* waits_for = nullptr;  // null: it is free
@@ -43,7 +69,7 @@ struct Block {
 };
 
 Block block;
-ucontext_t scheduler;
+Place scheduler;
 std::vector<std::unique_ptr<Fiber>> fibers;
 Fiber* current = nullptr;
 
@@ -62,21 +88,19 @@ void run_threads() {
       (*block.kernel)();
       end_thread();
     }
-    swapcontext(&current->context, &scheduler);
+    current->place.leave_for(scheduler);
   }
 }
 
 void resume(Fiber& fiber) {
   current = &fiber;
   threadIdx.x = fiber.thread;
-  swapcontext(&scheduler, &fiber.context);
+  scheduler.leave_for(fiber.place);
 }
 
 Fiber& make_fiber() {
   Fiber& fiber = *fibers.emplace_back(std::make_unique<Fiber>());
-  getcontext(&fiber.context);
-  fiber.context.uc_stack = {.ss_sp = fiber.stack.get(), .ss_flags = 0, .ss_size = kStack};
-  makecontext(&fiber.context, &run_threads, 0);
+  fiber.place.begin_on(fiber.stack.get(), &run_threads);
   return fiber;
 }
 
@@ -92,7 +116,7 @@ void wait(Barrier& barrier) {
   own.until = barrier.opened + 1;
   ++barrier.waiting;
   barrier.open_if_all();
-  while (barrier.opened < own.until) swapcontext(&own.context, &scheduler);
+  while (barrier.opened < own.until) own.place.leave_for(scheduler);
   own.waits_for = nullptr;
 }
 
