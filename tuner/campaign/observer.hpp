@@ -50,6 +50,7 @@ struct Opening {
   std::int64_t id = 0;  ///< number of the software stack in the campaign
   std::string campaign;
   std::int64_t generation = 1;
+  std::string why_anew{};  ///< why a later generation; empty: that was said before
   bool resumed = false;
   std::int64_t trials_known = 0;  ///< finished in earlier sessions
   Recovery recovery;              ///< what a session that was killed left, and what was done about it

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tuner/campaign/file_changes.hpp"
 #include "tuner/campaign/heartbeat/heartbeat.hpp"
 #include "tuner/campaign/history.hpp"
 #include "tuner/campaign/machine_changes.hpp"
@@ -55,6 +56,17 @@ std::shared_ptr<PreparationCosts> preparation_costs(const Session& session) {
   return costs->matter() ? std::move(costs) : nullptr;
 }
 
+/// Why what the generation before measured does not count. Empty: there is none, or it was said already.
+std::string why_anew(const Session& session, const db::CampaignRecord& record, bool fresh) {
+  if (fresh) return "as asked for";
+  const auto known = session.store.find_campaign(record.name);
+  if (!known || record.fresh || known->identity == record.identity) return std::string();
+  const std::string changes = file_changes(known->spec, record.spec);
+  if (!changes.empty()) return "its campaign differs in " + changes;
+  return session.spec.worker.own.sources.empty() ? "its constraints know something else of this machine"
+                                                 : "a file of its training was edited";
+}
+
 /// How much less time went by than intervals of it last together: orders of several slots overlap.
 std::chrono::nanoseconds overlap(std::vector<std::pair<std::int64_t, std::int64_t>> intervals) {
   std::ranges::sort(intervals);
@@ -84,11 +96,13 @@ BegunCampaign begin_campaign(Session& session, bool fresh, bool set_aside) {
   auto record = present_record(session, fresh || set_aside);
   session.store.save_fingerprint(record.fingerprint);
   record.history = history_to_begin_with(session, fresh);
+  std::string anew = why_anew(session, record, fresh);
   const auto handle = session.store.begin_or_resume_campaign(record);
   session.campaign = handle.id;
   auto recovered = session.store.recover_interrupted(handle.id);
   if (!handle.resumed) keep_peaks(session);
-  return BegunCampaign{.record = std::move(record), .handle = handle, .recovered = std::move(recovered)};
+  return BegunCampaign{
+      .record = std::move(record), .handle = handle, .recovered = std::move(recovered), .why_anew = std::move(anew)};
 }
 
 Opening opening_of(const Session& session, const BegunCampaign& begun, const measure::SweepReport& swept) {
@@ -97,6 +111,7 @@ Opening opening_of(const Session& session, const BegunCampaign& begun, const mea
   Opening opening{.id = begun.handle.id,
                   .campaign = spec.name,
                   .generation = begun.handle.generation,
+                  .why_anew = begun.why_anew,
                   .resumed = begun.handle.resumed,
                   .trials_known = begun.handle.finished,
                   .recovery = {.runs = begun.recovered.runs,

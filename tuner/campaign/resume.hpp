@@ -25,6 +25,7 @@ struct BegunCampaign {
   db::CampaignRecord record;
   db::CampaignHandle handle;
   db::Recovery recovered;  ///< what a killed session left
+  std::string why_anew{};  ///< why it is a new generation; empty: it is the first, goes on, or that was said before
 };
 
 /// Opens or resumes it, and gives the session its id. A new generation begins where the user wants all measured anew

@@ -28,10 +28,12 @@ struct CampaignWatcher final : tuner::Observer {
   std::size_t reused = 0;
   std::vector<std::string> notes;
   bool resumed = false;
+  std::string why_anew;
   std::function<void(const space::Trial&)> after;
   std::function<void()> waiting;  ///< for the slot
   void opened(const tuner::Opening& opening) override {
     resumed = opening.resumed;
+    why_anew = opening.why_anew;
     recovered = opening.recovery.trials;
   }
   void finished(const space::Trial& trial, bool again, const tuner::Progress&) override {

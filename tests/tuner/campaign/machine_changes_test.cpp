@@ -4,8 +4,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
 
 #include "tests/tuner/campaign/campaign_fixture.hpp"
+#include "tuner/campaign/file_changes.hpp"
 #include "tuner/campaign/trial_runner.hpp"
 
 namespace nocturne::test {
@@ -54,6 +56,40 @@ struct ChangedMachine {
 };
 
 }  // namespace
+
+TEST_CASE("who measures all of a campaign anew is told why", "[changes]") {
+  const CampaignFolder folder;
+  CampaignFixture campaign(folder);
+  campaign.sit(changing_spec(2));
+  CHECK(campaign.watcher.why_anew.empty());
+  campaign.sit(changing_spec(3, "[1, 8]"));
+  CHECK(campaign.watcher.why_anew == "its campaign differs in space (threads)");
+  campaign.sit(changing_spec(3, "[1, 8]"), true);
+  CHECK(campaign.watcher.why_anew == "as asked for");
+  campaign.fingerprint = machine_with("cpu.sockets", "2", space::Match::Must);
+  campaign.sit(changing_spec(3, "[1, 4]"));
+  CHECK_FALSE(campaign.watcher.resumed);
+  CHECK(campaign.watcher.why_anew.empty());  // that the machine is another was said
+}
+
+TEST_CASE("what differs between two campaigns is named by section, parameters by their names", "[changes]") {
+  const auto before = nlohmann::json::parse(R"({
+    "campaign": "a", "budget": {"trials": 3}, "workload": {"network": "mnist_cnn", "data": "mnist"},
+    "space": {"parameters": [{"name": "threads", "range": [1, 4]}, {"name": "batch", "values": [64]}], "constraints": []}})");
+  CHECK(tuner::file_changes(before, before).empty());
+  auto now = before;
+  now["budget"]["trials"] = 4;  // what is measured stays
+  CHECK(tuner::file_changes(before, now).empty());
+  now["workload"]["network"] = "resnet20";
+  now["space"]["parameters"][1]["values"] = {64, 128};
+  now["space"]["parameters"].push_back({{"name", "layout"}, {"values", {"plain"}}});
+  now["worker"]["recipe"] = "cudnn";
+  CHECK(tuner::file_changes(before, now) == "workload (network), space (batch, layout), worker (recipe)");
+  CHECK(tuner::file_changes(now, before) == tuner::file_changes(before, now));
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    now["space"]["parameters"].push_back({{"name", name}, {"values", {1}}});
+  CHECK(tuner::file_changes(before, now) == "workload (network), space (a, b, batch, c, d, 2 more), worker (recipe)");
+}
 
 TEST_CASE("under another kernel, microcode or governor results are verified, and kept where they hold", "[changes]") {
   for (const std::string field : {"system.kernel", "cpu.microcode", "cpu.governor"}) {
