@@ -139,6 +139,34 @@ class Training(unittest.TestCase):
             self.assertEqual(document["worker"].get("epoch_ends"), {"steps": 5, "examples": 804} if looks else None)
             self.assertEqual("each run cuts its first two" in " ".join(said.split()), looks, said)
 
+    def test_where_no_end_of_an_epoch_is_seen_that_is_said(self):
+        """As timm and Ultralytics have it: one iterator that never ends gives the batches of all epochs."""
+        said, document = self.looked_at("""
+            class Unending:
+                def __init__(self, batches): self.batches = batches
+                def __len__(self): return len(self.batches)
+                def __iter__(self):
+                    while True:
+                        yield from self.batches
+            class Loader(torch.utils.data.DataLoader):
+                def __init__(self, *arguments, **named):
+                    super().__init__(*arguments, **named)
+                    object.__setattr__(self, "batch_sampler", Unending(self.batch_sampler))
+                    self.batches = None
+                def __iter__(self):
+                    self.batches = self.batches or super().__iter__()
+                    for _ in range(len(self)):
+                        yield next(self.batches)
+            data = Loader(torch.randn(804, 64), batch_size=8, shuffle=True)
+            for epoch in range(50):
+                for batch in data:
+                    train(batch)
+                time.sleep(0.5)
+            """)
+        self.assertRegex(said, r"101 an epoch")
+        self.assertIn("No end of an epoch was seen in it: times are without evaluation and the like.", " ".join(said.split()))
+        self.assertNotIn("epoch_ends", document["worker"])
+
     def test_threads_that_the_script_sets_are_not_tried(self):
         script = self.folder / "threads.py"
         script.write_text("import torch\ntorch.set_num_threads(2)\nmodel = torch.nn.Linear(64, 64)\n"

@@ -135,7 +135,10 @@ std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, 
   auto probe =
       tuner::sight_epoch_end(own, spec.space.default_configuration(), *seen.training, *cut, installation,
                              {.runs_folder = context.runs_folder(), .database = context.database()}, longest, control);
-  if (probe) probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
+  if (probe)
+    probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
+  else if (!control.stop.stop_requested())
+    *context.err << "No end of an epoch was seen in it: times are without evaluation and the like.\n";
   return probe;
 }
 
