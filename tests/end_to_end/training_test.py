@@ -140,27 +140,14 @@ class Training(unittest.TestCase):
             self.assertEqual("each run cuts its first two" in " ".join(said.split()), looks, said)
 
     def test_where_no_end_of_an_epoch_is_seen_that_is_said(self):
-        """As timm and Ultralytics have it: one iterator that never ends gives the batches of all epochs."""
+        trainer = self.folder / "ignite.py"  # by this name a trainer that counts batches, whose epochs are not cut
+        trainer.write_text("def fit(train, batches):\n    for batch in batches:\n        train(batch)\n")
+        self.addCleanup(trainer.unlink)
         said, document = self.looked_at("""
-            class Unending:
-                def __init__(self, batches): self.batches = batches
-                def __len__(self): return len(self.batches)
-                def __iter__(self):
-                    while True:
-                        yield from self.batches
-            class Loader(torch.utils.data.DataLoader):
-                def __init__(self, *arguments, **named):
-                    super().__init__(*arguments, **named)
-                    object.__setattr__(self, "batch_sampler", Unending(self.batch_sampler))
-                    self.batches = None
-                def __iter__(self):
-                    self.batches = self.batches or super().__iter__()
-                    for _ in range(len(self)):
-                        yield next(self.batches)
-            data = Loader(torch.randn(804, 64), batch_size=8, shuffle=True)
-            for epoch in range(50):
-                for batch in data:
-                    train(batch)
+            import ignite
+            data = torch.utils.data.DataLoader(torch.randn(804, 64), batch_size=8, shuffle=True)
+            for epoch in range(12):
+                ignite.fit(train, data)
                 time.sleep(0.5)
             """)
         self.assertRegex(said, r"101 an epoch")

@@ -13,6 +13,7 @@ Lightning's is told another number for these epochs, and Ignite's are not cut. K
 """
 
 import sys
+import weakref
 
 from . import loops
 
@@ -79,7 +80,7 @@ class Ends(object):
             return None
         rest = known.examples % known.batch if known.batch and not loader.drop_last else 0
         part = (rest or known.batch or 1) / float(known.batch or 1)
-        cut = loader.__dict__["batch_sampler"] = Cut(batches, self, self.steps * a_step, rest, (self.steps - 1) * a_step, part)
+        cut = loader.__dict__["batch_sampler"] = Cut(loader, self, self.steps * a_step, rest, (self.steps - 1) * a_step, part)
         return cut
 
     def last_comes(self, recorder):
@@ -131,10 +132,15 @@ def trainer_of(frame):
 
 
 class Cut(object):
-    """A batch sampler whose epochs have `most` batches while there are ends to be seen, the last one of `rest` examples."""
+    """The batch sampler of a loader: its epochs have `most` batches while there are ends to be seen, the last one of `rest`
+    examples.
 
-    def __init__(self, batches, ends, most, rest, before, part):
-        self.batches, self.ends, self.most, self.rest = batches, ends, most, rest
+    Where another sampler stands in front of it, which begins it again and again, it gives all batches, and the loader's own
+    iterator is stopped (loaders.py): the last one is as large as the others then."""
+
+    def __init__(self, loader, ends, most, rest, before, part):
+        self.loader = weakref.ref(loader)
+        self.batches, self.ends, self.most, self.rest = loader.batch_sampler, ends, most, rest
         self.before, self.part = before, part  # of the last step: batches before it, and its part of a whole one
         self.cuts = False                      # the epoch that began last
         self.given = 0                         # batches of it
@@ -143,8 +149,14 @@ class Cut(object):
         return len(self.batches)
 
     def __iter__(self):
+        if getattr(self.loader(), "batch_sampler", self) is not self:
+            return iter(self.batches)
         self.cuts = self.ends.begins(self, sys._getframe(1))
         return self.first_ones() if self.cuts else iter(self.batches)
+
+    def begins_round(self, frame):
+        self.part = 1.0
+        self.cuts = self.ends.begins(self, frame)
 
     def first_ones(self):
         for index, batch in enumerate(self.batches, 1):

@@ -22,7 +22,7 @@ import weakref
 from _thread import get_ident
 
 from . import levers, loops
-from .hooks import hook
+from .hooks import class_that_defines, hook
 from .lever_error import LeverError
 
 FETCHES_WATCHED = 3  # of a loader, for random draws
@@ -165,6 +165,8 @@ class Loaders(object):
         self.evaluating = False
         self.last_yielded = 0   # batches of the iterator that gave the last one
         self.ends = self.session.ends
+        self.in_rounds = set()  # classes of loaders that may draw all epochs from one iterator
+        self.drawn = None       # batches of an epoch of such a loader, while it is asked for one more
 
     def install(self):
         data, session = self.torch.utils.data, self.session
@@ -192,8 +194,10 @@ class Loaders(object):
         if self.torch.utils.data.get_worker_info() is None:
             known = self.of(loader)
             if self.ends:
-                _measure(known, loader)
+                _measure(known, loader, loader.batch_sampler)  # a class of its own may not know its length yet
                 known.cut = self.ends.cut(known, loader)
+                if known.cut:
+                    self.look_for_rounds(class_that_defines(type(loader), "__iter__"))
 
     def begins(self, arguments, named):
         at = time.monotonic()
@@ -222,6 +226,45 @@ class Loaders(object):
                 known.loop = loops.of_training(sys._getframe(2))
         return known
 
+    # --- epochs of a loader whose one iterator never ends, as those of timm and Ultralytics -----------------------------
+
+    def look_for_rounds(self, kind):
+        if kind not in self.in_rounds and not kind.__module__.startswith(("torch.", STATEFUL)):
+            self.in_rounds.add(kind)
+            hook(self.session, kind, "__iter__", self.round_asked, self.round_begins)
+
+    def round_asked(self, arguments, named):
+        """What is known of a loader in front of whose batch sampler its class has put one that begins it again and again."""
+        known = self.known.get(arguments[0])
+        return known if known and known.cut and arguments[0].batch_sampler is not known.cut else None
+
+    def round_begins(self, known, batches):
+        known.cut.begins_round(sys._getframe(1))
+        return (self.round(known, iter(batches), self.session.guarded(self.round_ended)),)
+
+    def round(self, known, batches, ended):
+        cut, given = known.cut, 0
+        while not cut.cuts or given < cut.most:
+            self.drawn = given
+            try:
+                batch = next(batches)
+            except StopIteration:
+                break
+            finally:
+                self.drawn = None
+            given += 1
+            if cut.cuts:
+                cut.given = given
+            yield batch
+        ended(known)
+
+    def round_ended(self, known):
+        if self.session.listening:
+            self.asking, self.told = known, self.recorder()
+            if self.told:
+                self.told.lap("other")
+            self.exhaust()
+
     # --- a batch ----------------------------------------------------------------------------------------------------
 
     def asks(self, arguments, named):
@@ -235,14 +278,15 @@ class Loaders(object):
         if not grad or len(self.waiting) > MOST_AHEAD:
             self.evaluates(known)  # no backward pass can follow, or none has
         recorder = self.told = self.recorder()
-        if known is not None and known.cut and grad and not getattr(iterator, "_num_yielded", 1):
+        begins = not (getattr(iterator, "_num_yielded", 1) if self.drawn is None else self.drawn)
+        if known is not None and known.cut and grad and begins:
             self.exhausted = self.ends.asked(known) or self.exhausted
         if recorder:
             if self.evaluating and grad:
                 recorder.epoch()
             self.evaluating = not grad
             recorder.lap("other")
-            if not getattr(iterator, "_num_yielded", 1):
+            if begins:
                 self.begun, self.begun_cpu = recorder.lapped, time.process_time()
         elif self.first:
             self.begun = time.monotonic()
@@ -264,15 +308,19 @@ class Loaders(object):
     def failed(self, iterator, error):
         self.asked_for = False
         if isinstance(error, StopIteration):
-            if any(each is self.asking for each in self.waiting):
-                self.evaluates(self.asking)  # no backward pass has followed any of its batches
-            self.exhausted = True
-            if self.told:
-                if self.asking is not None:
-                    self.asking.ending = time.monotonic() - self.told.lapped
-                    if self.ends and self.asking.training and self.told.steps >= 0:
-                        self.ends.since = self.told.last, self.told.steps
-                self.told.epoch()
+            self.exhaust()
+
+    def exhaust(self):
+        """Whoever was asked has no more batches."""
+        if any(each is self.asking for each in self.waiting):
+            self.evaluates(self.asking)  # no backward pass has followed any of its batches
+        self.exhausted = True
+        if self.told:
+            if self.asking is not None:
+                self.asking.ending = time.monotonic() - self.told.lapped
+                if self.ends and self.asking.training and self.told.steps >= 0:
+                    self.ends.since = self.told.last, self.told.steps
+            self.told.epoch()
 
     def came(self, iterator, batch):
         self.asked_for = False
@@ -288,7 +336,7 @@ class Loaders(object):
             self.batches += 1
             if self.first:
                 self.batch, self.giver = batch, known
-        recorder, yielded = self.told, getattr(iterator, "_num_yielded", 0)
+        recorder, yielded = self.told, getattr(iterator, "_num_yielded", 0) if self.drawn is None else self.drawn + 1
         if not recorder:
             if self.first and yielded == 1 and known is not None and known.workers:
                 making, iterator._nocturne_making = iterator._nocturne_making, 0.0
@@ -365,8 +413,9 @@ def _described(torch, loader, closely):
     return known
 
 
-def _measure(known, loader):
-    known.batches = _length(loader)
+def _measure(known, loader, counted=None):
+    """`counted`: what knows how many batches there are; None: the loader."""
+    known.batches = _length(loader if counted is None else counted)
     known.examples = _length(loader.sampler if loader.batch_sampler is None or known.batch else loader.dataset)
     if known.batches and loader.drop_last and known.batch:
         known.examples = known.batches * known.batch

@@ -265,6 +265,49 @@ class Steps(unittest.TestCase):
                 self.assertEqual(self.ran(run), "[37, 37, 37, 37] 37\n")
                 self.assertEqual(run.phases("epoch_end"), [70.25, 10.25, 10.25] if asked else [])
 
+    def test_the_ends_of_epochs_that_one_iterator_gives_are_told(self):
+        # As before, but that the last batch of an epoch that is cut is as large as the others, and the next one follows it.
+        script = """
+    class Unending(object):
+        def __init__(self, batches): self.sampler, self.given = batches, []
+        def __iter__(self):
+            while True:
+                for batch in self.sampler:
+                    self.given.append(batch[-1])
+                    yield batch
+    class Loader(torch.utils.data.DataLoader):
+        def __init__(self, **named):
+            super().__init__(**named)
+            object.__setattr__(self, "batch_sampler", Unending(self.batch_sampler))
+            self.one = %s
+        def __len__(self): return len(self.batch_sampler.sampler)
+        def __iter__(self):
+            self.one = self.one or self._get_iterator()
+            for _ in range(len(self)): yield next(self.one)
+    loader = Loader(drawn=292%s)
+    others = torch.utils.data.DataLoader(batches=2)
+    trained = []
+    for epoch in range(4):
+        train(update=lambda loss: (loss.backward(), optimizer.step(), trained.append(epoch)))
+        if not epoch: spend(60)
+        with torch.no_grad():
+            for images, labels in others: pass
+        spend(9)
+    print([trained.count(epoch) for epoch in range(4)], len(loader), loader.batch_sampler.given[4:6])
+"""
+        end = 0.25 + 6.75 + 10 - 6.75
+        for begun in ("None", "super().__iter__()"):
+            for processes in ("", ", num_workers=2"):
+                with trained(script % (begun, processes), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="99") as run:
+                    self.assertEqual(self.ran(run), "[5, 5, 37, 37] 37 [39, 47]\n")
+                    self.assertEqual(run.phases("epoch_end")[:2], [end + 60, end])
+                    self.assertEqual(run.seconds()[:8], ([6.75] * 3 + [6.0 if processes else 6.5]) * 2)
+        with trained(script % ("None", ", drop_last=True"), NOCTURNE_INJECT_EPOCH="5,288", NOCTURNE_STEPS_LIMIT="99") as run:
+            self.assertEqual(self.ran(run), "[5, 5, 36, 36] 36 [39, 47]\n")
+        with trained(script % ("None", ""), NOCTURNE_STEPS_LIMIT="200") as run:
+            self.assertEqual(self.ran(run), "[37, 37, 37, 37] 37 [39, 47]\n")
+            self.assertEqual(run.phases("epoch_end"), [])
+
     def test_epochs_are_not_cut_where_a_trainer_counts_their_batches(self):
         with trained("""
     import types

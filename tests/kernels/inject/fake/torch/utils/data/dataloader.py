@@ -6,14 +6,14 @@ class IterableDataset(object):
 
 
 class BatchSampler(object):
-    def __init__(self, examples=0, batch_size=8):
-        self.sampler, self.batch_size, self.drop_last = range(examples), batch_size, False
+    def __init__(self, examples=0, batch_size=8, drop_last=False):
+        self.sampler, self.batch_size, self.drop_last = range(examples), batch_size, drop_last
 
     def __len__(self):
-        return -(-len(self.sampler) // self.batch_size)
+        return (len(self.sampler) if self.drop_last else len(self.sampler) + self.batch_size - 1) // self.batch_size
 
     def __iter__(self):
-        return (list(self.sampler[begin:begin + self.batch_size]) for begin in range(0, len(self.sampler), self.batch_size))
+        return (list(self.sampler[index * self.batch_size:(index + 1) * self.batch_size]) for index in range(len(self)))
 
 
 def get_worker_info():
@@ -52,12 +52,12 @@ class DataLoader(object):
     making = ending = 0
     persistent_workers, kept = False, None
 
-    def __init__(self, batches=10, seconds=0.5, batch_size=8, num_workers=0, dataset="", drawn=0):
+    def __init__(self, batches=10, seconds=0.5, batch_size=8, num_workers=0, dataset="", drawn=0, drop_last=False):
         self.batches, self.seconds, self.batch_size, self.num_workers = batches, seconds, batch_size, num_workers
         self.dataset = dataset or range(batches * batch_size)
-        self.sampler, self.batch_sampler, self.pin_memory, self.drop_last = self.dataset, None, False, False
+        self.sampler, self.batch_sampler, self.pin_memory, self.drop_last = self.dataset, None, False, drop_last
         if drawn:
-            self.batch_sampler = BatchSampler(drawn, batch_size)
+            self.batch_sampler = BatchSampler(drawn, batch_size, drop_last)
             self.sampler = self.batch_sampler.sampler
 
     def __len__(self):
