@@ -86,7 +86,7 @@ std::string epoch_end_text(const tuner::CommandProbe& seen) {
   if (!seen.epoch_end) return {};
   const tuner::EpochEndProbe& probe = *seen.epoch_end;
   if (!probe.seen) {
-    return fmt::format("evaluation and the like take long: none was over within {}, so times are without them",
+    return fmt::format("no end of one was seen within {}, so times are without evaluation and the like",
                        seconds_text(std::chrono::duration<double>(probe.wall).count()));
   }
   const double epoch = seen.training->epoch_seconds().value_or(0);
