@@ -55,7 +55,7 @@ TEST_CASE("the first screen says what stands between epochs, and whether times a
   seen.epoch_end->seen.reset();
   seen.epoch_end->wall = std::chrono::seconds(70);
   CHECK_THAT(cli::seen_training_text(seen, {}),
-             ContainsSubstring("over within\n              70.0 s, so times are without them"));
+             ContainsSubstring("no end of one was seen within 70.0 s, so times are without\n"));
 }
 
 TEST_CASE("of a process that imported a framework and trained nothing no step is described", "[first-screen]") {
