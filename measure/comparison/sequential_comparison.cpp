@@ -11,7 +11,7 @@
 namespace nocturne::measure {
 namespace {
 
-constexpr std::size_t kFewestJudged = 2;  // pairs that have an interval
+constexpr int kFewestJudged = 2;  // pairs that have an interval
 
 ComparisonPolicy made_consistent(ComparisonPolicy policy) {
   policy.most_pairs = std::max(policy.most_pairs, policy.pairs);
@@ -39,7 +39,7 @@ SequentialComparison::SequentialComparison(std::vector<std::vector<double>> know
   assert(nodes.empty() || nodes.size() == known.size());
   for (auto& ratios : known) members_.push_back({.log_ratios = std::move(ratios)});
   for (std::size_t i = 0; i < nodes.size(); ++i) members_[i].nodes = std::move(nodes[i]);
-  if (std::cmp_greater_equal(policy_.most_pairs, kFewestJudged) && !members_.empty())
+  if (policy_.most_pairs >= kFewestJudged && !members_.empty())
     for (const Look& look : plan(members_.size())) looks_.push_back(look.pairs);
   advance();
 }
@@ -97,7 +97,7 @@ int SequentialComparison::next_look() const {
 }
 
 const std::vector<Look>& SequentialComparison::plan(std::size_t sharing) const {
-  return remembered_looks(std::max(policy_.pairs, int(kFewestJudged)), policy_.most_pairs,
+  return remembered_looks(std::max(policy_.pairs, kFewestJudged), policy_.most_pairs,
                           error_ / static_cast<double>(sharing));
 }
 
@@ -130,16 +130,16 @@ void SequentialComparison::leave(std::size_t member, MemberState state) {
 
 std::optional<Comparison> SequentialComparison::so_far(std::size_t member) const {
   const ComparisonMember& asked = members_[member];
-  const std::size_t pairs = asked.log_ratios.size();
+  const auto pairs = std::ssize(asked.log_ratios);
   if (pairs < kFewestJudged) return std::nullopt;
   return asked.state == MemberState::Decided ? asked.comparison : compared(asked, confidence_now(pairs));
 }
 
-double SequentialComparison::confidence_now(std::size_t pairs) const {
+double SequentialComparison::confidence_now(std::int64_t pairs) const {
   const auto decided =
       static_cast<std::size_t>(std::ranges::count(members_, MemberState::Decided, &ComparisonMember::state));
   const std::size_t sharing = members_.size() - decided;
-  return confidence_after(std::int64_t(pairs), plan(sharing), error_ / static_cast<double>(sharing));
+  return confidence_after(pairs, plan(sharing), error_ / static_cast<double>(sharing));
 }
 
 Comparison SequentialComparison::compared(const ComparisonMember& member, double confidence) const {
@@ -149,8 +149,9 @@ Comparison SequentialComparison::compared(const ComparisonMember& member, double
 
 bool SequentialComparison::judge(std::size_t member) {
   ComparisonMember& judged = members_[member];
-  if (judged.log_ratios.size() < kFewestJudged) return false;
-  judged.confidence = confidence_now(judged.log_ratios.size());
+  const auto pairs = std::ssize(judged.log_ratios);
+  if (pairs < kFewestJudged) return false;
+  judged.confidence = confidence_now(pairs);
   judged.comparison = compared(judged, judged.confidence);
   if (judged.comparison->verdict == Verdict::Undecided) return false;
   judged.state = MemberState::Decided;

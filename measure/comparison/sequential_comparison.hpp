@@ -98,7 +98,7 @@ class SequentialComparison {
   /// The looks of each member while so many share the error; always at the same numbers of pairs.
   [[nodiscard]] const std::vector<Look>& plan(std::size_t sharing) const;
   /// Confidence of the interval of an open member with so many pairs, by the error that is left for it.
-  [[nodiscard]] double confidence_now(std::size_t pairs) const;
+  [[nodiscard]] double confidence_now(std::int64_t pairs) const;
   [[nodiscard]] Comparison compared(const ComparisonMember& member, double confidence) const;
   void advance();
   void leave(std::size_t member, MemberState state);

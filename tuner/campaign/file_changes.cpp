@@ -1,6 +1,5 @@
 #include "tuner/campaign/file_changes.hpp"
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -36,9 +35,11 @@ std::string file_changes(const nlohmann::json& before, const nlohmann::json& now
       for (const auto& [key, value] : side->items())
         if (then.value(key, nlohmann::json()) != present.value(key, nlohmann::json())) differing.insert(key);
     if (differing.empty()) continue;
-    std::vector<std::string> names(
-        differing.begin(), std::next(differing.begin(), std::ptrdiff_t(std::min(differing.size(), kMostNamed))));
-    if (differing.size() > kMostNamed) names.push_back(fmt::format("{} more", differing.size() - kMostNamed));
+    std::vector<std::string> names(differing.begin(), differing.end());
+    if (names.size() > kMostNamed) {
+      names[kMostNamed] = fmt::format("{} more", names.size() - kMostNamed);
+      names.resize(kMostNamed + 1);
+    }
     changes.push_back(fmt::format("{} ({})", section, fmt::join(names, ", ")));
   }
   return fmt::format("{}", fmt::join(changes, ", "));
