@@ -118,7 +118,8 @@ std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen) {
     return std::nullopt;
   if (epochs_trained(training).value_or(0) < kFewestEpochs) return std::nullopt;
   const std::int64_t about = *training.steps_per_epoch * training.batch.value_or(1);
-  return measure::EpochEnds{.steps = kSteps, .examples = training.examples_per_epoch.value_or(about)};
+  const std::int64_t of_epoch = training.examples_per_epoch.value_or(about);
+  return measure::EpochEnds{.steps = kSteps, .examples = training.loader_examples.value_or(of_epoch)};
 }
 
 std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
@@ -136,10 +137,10 @@ std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
   const space::Run run = measure::run(*planned, control);
   std::error_code ignored;
   std::filesystem::remove_all(planned->folder, ignored);
+  if (control.stop.stop_requested()) return std::nullopt;
   EpochEndProbe probe{.cut = cut, .wall = run.wall};
-  if (run.outcome == space::Outcome::Timeout) return probe;
   if (run.outcome == space::Outcome::Ok) probe.seen = measure::epoch_end(run);
-  return probe.seen ? std::optional(probe) : std::nullopt;
+  return probe;
 }
 
 bool is_worth_seeing(const EpochEndProbe& probe, const CommandProbe& seen,

@@ -21,7 +21,7 @@ namespace nocturne::tuner {
 struct EpochEndProbe {
   measure::EpochEnds cut;                 ///< how its first two epochs were cut
   std::chrono::nanoseconds wall{};        ///< time of the whole process
-  std::optional<measure::EpochEnd> seen;  ///< empty: it took longer than the run was given
+  std::optional<measure::EpochEnd> seen;  ///< empty: the run showed no two ends
   bool in_each_run = false;               ///< whether each run of the campaign is to see it
 };
 
@@ -63,8 +63,7 @@ struct ProbePlace {
 /// to be worth it.
 [[nodiscard]] std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen);
 
-/// Blocks, one more run of a command whose training was seen, at most for so long. Empty: it showed no two ends, or
-/// failed, or the caller wanted no more.
+/// Blocks, one more run of a command whose training was seen, at most for so long. Empty: the caller wanted no more.
 [[nodiscard]] std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
                                                            const space::Configuration& configuration,
                                                            const SeenTraining& training, measure::EpochEnds cut,

@@ -177,6 +177,7 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .batch = count_at(*document, "batch"),
                     .steps_per_epoch = count_at(*document, "steps_per_epoch"),
                     .examples_per_epoch = count_at(*document, "examples_per_epoch"),
+                    .loader_examples = count_at(*document, "loader_examples"),
                     .epochs = count_at(*document, "epochs"),
                     .steps_in_all = count_at(*document, "steps_in_all"),
                     .trains = text_at(*document, "trains"),

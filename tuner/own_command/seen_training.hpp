@@ -46,6 +46,7 @@ struct SeenTraining {
   std::optional<std::int64_t> units{};  ///< in a step: of a GAN two
   std::optional<std::int64_t> batch;    ///< examples of a step
   std::optional<std::int64_t> steps_per_epoch, examples_per_epoch;
+  std::optional<std::int64_t> loader_examples{};     ///< of the loader, where an epoch trains on a part of them
   std::optional<std::int64_t> epochs, steps_in_all;  ///< that it trains, by its loops; at most one of both
   std::string trains;                                ///< which loop says so
   std::optional<double> step_seconds{};              ///< median

@@ -8,8 +8,8 @@
 
 An end is an evaluation, a checkpoint, what is compiled anew for either and for the smaller last batch. len(loader) stays
 what it was, for schedules are made of it; so a trainer that counts batches itself would leave its evaluation out:
-Lightning's is told another number for these epochs, and Ignite's are not cut. Keras's fit is stopped by its own callback
-(keras.py). Each rank of several counts for itself, and all cut alike.
+Lightning's and Ignite's are told another number for these epochs. Keras's fit is stopped by its own callback (keras.py).
+Each rank of several counts for itself, and all cut alike.
 """
 
 import sys
@@ -18,9 +18,6 @@ import weakref
 from . import loops
 
 CUT = 2  # epochs: the second end is what each later one takes, and the first says what it took beyond that
-# Who ends an epoch, with its evaluation, by the number of batches.
-LIGHTNING = ("lightning", "pytorch_lightning")
-COUNTING = ("ignite",)
 
 
 class Ends(object):
@@ -33,8 +30,8 @@ class Ends(object):
         self.told = 0      # ends, of whole epochs too
         self.since = None  # the end of the last step before the end that is under way, and steps until then
         self.begun = None  # the Cut whose epoch has begun last
-        self.counts = None    # the Trainer that counts it
-        self.changed = None   # its numbers as they were
+        self.counts = None    # what counts its batches
+        self.changed = None   # what counts, and was told another number
         self.evaluations = 1  # of a whole epoch, for each of which the one at its end stands
 
     def __bool__(self):
@@ -58,15 +55,14 @@ class Ends(object):
         if self.begun:
             self.begun.end()
         self.begun, self.counts = cut, None
-        if not self.asks_for_more() or not sys.modules["torch"].is_grad_enabled() or loops.called_by(frame, COUNTING):
+        if not self.asks_for_more() or not sys.modules["torch"].is_grad_enabled():
             return False
-        trainer = trainer_of(frame)
-        if trainer is None:
-            return not loops.called_by(frame, LIGHTNING)
-        if trainer.check_val_every_n_epoch not in (1, None):  # one end in so many has an evaluation
-            return False
-        self.counts = trainer
-        return True
+        counts = counter_of(frame)
+        if counts is None:
+            return not any(loops.called_by(frame, each.PACKAGES) for each in COUNTERS)
+        if counts.ends_are_alike:
+            self.counts = counts
+        return counts.ends_are_alike
 
     def cut(self, known, loader):
         """What cuts the loader's epochs, or None. `known`: what levers.Loader says of it, its examples too."""
@@ -90,44 +86,100 @@ class Ends(object):
 
     def asked(self, known):
         """Returns whether an epoch has ended by a number, so that nobody asked more of it than it had."""
-        ended = bool(self.changed)
+        ended = self.changed is not None
         if ended:
-            trainer, trainer.fit_loop.max_batches, trainer.val_check_batch = self.changed
+            self.changed.put_back()
             self.changed = None
-        if known.cut is self.begun and self.counts is not None:
-            self.count(self.counts, known.cut.most)
+        if known.cut is self.begun and self.counts is not None and (self.counts.batches() or 0) > known.cut.most:
+            self.changed = self.counts
+            if self.counts.batches() < len(known.cut):  # the loader's last one, which may be smaller, is none of the epoch's
+                known.cut.rest, known.cut.part = 0, 1.0
+            self.evaluations = self.counts.cut(known.cut.most)
         return ended
 
     def batches_counted(self, frame):
-        """Of a whole epoch, by Lightning's Trainer, which may be told to train on a part of the loader's; None: no number."""
-        trainer = trainer_of(frame)
-        if trainer is None:
-            return None
-        batches = self.changed[1] if self.changed else trainer.fit_loop.max_batches
+        """Of a whole epoch, by a trainer that may be told to train on a part of the loader's; None: no number."""
+        counts = self.changed or counter_of(frame)
+        batches = counts and counts.batches()
         return batches if isinstance(batches, int) else None
 
-    def count(self, trainer, most):
-        """Lets the epoch of a Trainer end after so many batches, with the evaluation that its end has."""
-        batches, evaluates = trainer.fit_loop.max_batches, trainer.val_check_batch
-        if batches > most:
-            self.changed = trainer, batches, evaluates
-            trainer.fit_loop.max_batches = most
-            if evaluates is not None and trainer.check_val_every_n_epoch and most < evaluates <= batches:
-                self.evaluations = batches // evaluates
-                trainer.val_check_batch = most
+
+class Counter(object):
+    """Who ends an epoch, with its evaluation, by the number of batches: the first of its numbers."""
+
+    whole = None  # its numbers as they were, while an epoch is cut
+
+    def batches(self):
+        """Of a whole epoch. What it is before an epoch has begun is the library's affair."""
+        return (self.whole or self.numbers())[0]
+
+    def cut(self, most):
+        """Lets the epoch end after so many batches. Returns for how many evaluations of a whole epoch the one at its end
+        stands."""
+        self.whole = self.numbers()
+        return self.end_at(most)
+
+    def put_back(self):
+        self.tell(*self.whole)
+        self.whole = None
 
 
-def trainer_of(frame):
-    """The Trainer of Lightning that called; None: none did, or one of a release that names its numbers otherwise."""
-    for each in loops.called_by(frame, LIGHTNING):
-        own = each.f_locals.get("self")
-        try:
-            trainer = getattr(own, "trainer", own)
-            if (hasattr(trainer.fit_loop, "max_batches") and hasattr(trainer, "val_check_batch") and
-                    hasattr(trainer, "check_val_every_n_epoch")):
-                return trainer
-        except Exception:  # a module that is no Trainer's yet raises what it likes
-            pass
+class Lightning(Counter):
+    """Its Trainer. `own`: one of its objects; any other, as one of a release with other names, raises what it likes."""
+
+    PACKAGES = ("lightning", "pytorch_lightning")
+
+    def __init__(self, own):
+        self.trainer = getattr(own, "trainer", own)
+        self.numbers()
+        # Of those that evaluate more rarely one end in so many has an evaluation.
+        self.ends_are_alike = self.trainer.check_val_every_n_epoch in (1, None)
+
+    def numbers(self):
+        return self.trainer.fit_loop.max_batches, self.trainer.val_check_batch
+
+    def tell(self, batches, evaluates):
+        self.trainer.fit_loop.max_batches, self.trainer.val_check_batch = batches, evaluates
+
+    def end_at(self, most):
+        batches, evaluates = self.whole
+        whole_only = evaluates is None or not self.trainer.check_val_every_n_epoch or not most < evaluates <= batches
+        self.tell(most, evaluates if whole_only else most)
+        return 1 if whole_only else batches // evaluates
+
+
+class Ignite(Counter):
+    """Its Engine, whose handlers of an epoch's end evaluate."""
+
+    PACKAGES = ("ignite",)
+    ends_are_alike = True
+
+    def __init__(self, own):
+        self.state = own.state
+        self.numbers()
+
+    def numbers(self):
+        return (self.state.epoch_length,)
+
+    def tell(self, batches):
+        self.state.epoch_length = batches
+
+    def end_at(self, most):
+        self.tell(most)
+        return 1
+
+
+COUNTERS = (Lightning, Ignite)
+
+
+def counter_of(frame):
+    """The innermost that asks for batches; None: none does."""
+    for kind in COUNTERS:
+        for each in loops.called_by(frame, kind.PACKAGES):
+            try:
+                return kind(each.f_locals.get("self"))
+            except Exception:  # no such object, or a module that is no Trainer's yet
+                pass
     return None
 
 

@@ -318,7 +318,8 @@ class Loaders(object):
         if self.told:
             if self.asking is not None:
                 self.asking.ending = time.monotonic() - self.told.lapped
-                if self.ends and self.asking.training and self.told.steps >= 0:
+                # Ignite asks for one more at the beginning of the next epoch: this one's end began with its last step.
+                if self.ends and not self.ends.changed and self.asking.training and self.told.steps >= 0:
                     self.ends.since = self.told.last, self.told.steps
             self.told.epoch()
 
@@ -350,10 +351,13 @@ class Loaders(object):
             waited = recorder.lapped - self.begun
             recorder.epoch(waited if alone else 0.0, time.process_time() - self.begun_cpu if alone else 0.0)
             start = known.ending + getattr(iterator, "_nocturne_making", 0.0) + waited if known is not None else 0.0
-            if not alone and known is not None and known.training:
+            # Where batches are counted nobody has asked the evaluation's loader for more than it has, and what is not
+            # exhausted before the next backward pass counts as trained on.
+            trains = known is not None and known.training and (known.cut or self.ends.counts is None)
+            if not alone and trains:
                 recorder.epoch_started(start)
                 known.ending = iterator._nocturne_making = 0.0  # one that stays is made once
-            if self.ends.since and known is not None and known.training:
+            if self.ends.since and trains:
                 self.epoch_ended(known, recorder, waited if alone else start)
             self.exhausted = False
         elif known is not None and known.cut and known.cut.cuts and yielded == known.cut.before + 1:

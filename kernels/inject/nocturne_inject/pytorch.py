@@ -299,6 +299,7 @@ class Training(Events):
             return
         counted = self.loaders.ends.batches_counted(sys._getframe(1))
         if counted and known.batches and counted < known.batches:
+            self.session.report.loader_examples = known.examples
             known.batches, known.examples = counted, known.batch and counted * known.batch
         length = self.session.report.length
         length.epochs = length.epochs or known.loop

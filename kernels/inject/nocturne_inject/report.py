@@ -76,6 +76,7 @@ class Report(object):
         self.events_per_step = None
         self.looks = {}              # {framework: a function that completes `seen`}
         self.length = loops.Length()
+        self.loader_examples = None  # of the training's loader, where an epoch trains on a part of them
         self.read = []               # checkpoints, as the script names them
         self.seen = levers.Seen()
         self.seen.python = platform.python_version()
@@ -143,7 +144,7 @@ class Report(object):
         if speaker:
             seen.step_seconds, seen.share = speaker.step_seconds(), speaker.share()
             facts = {name: speaker.facts.get(name) for name in ("batch", "steps_per_epoch", "examples_per_epoch")}
-            found.update(facts, steps=max(0, speaker.steps), step_seconds=seen.step_seconds, share=seen.share)
+            found.update(facts, loader_examples=self.loader_examples, steps=max(0, speaker.steps), step_seconds=seen.step_seconds, share=seen.share)
             found.update(self.length.facts(facts["steps_per_epoch"]))
             found["round"] = speaker.round()
         if self.others_path() and os.path.exists(self.others_path()):

@@ -378,10 +378,66 @@ class Trainer:
             self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 12), (37, 37, 12)]\n")
             thrice = run.phases("epoch_end")
             self.assertEqual(thrice[0] - thrice[1] / 3, 60)
+        with trained(script % (loop, "", "1, 20"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+            self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (20, 20, 20), (20, 20, 20)]\n")
+            self.assertEqual(run.json()["steps_per_epoch"], 20)
+            # It ends with a whole batch; the loader's last one has half as many examples, and half a step is the end's there.
+            self.assertEqual(ends[1] - run.phases("epoch_end")[1], 3.25)
         for told, asked, batches in (("2, 99", "5,292", 37), ("1, 20", "", 20)):  # each second epoch alone evaluates; not asked for
             with trained(script % (loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "%s\n" % ([(batches,) * 3] * 4))
                 self.assertEqual(run.json()["steps_per_epoch"], batches)
+
+    def test_epochs_of_ignite_are_cut_whose_next_one_begins_behind_the_last_ones_batches(self):
+        # As Lightning's, but one iterator is asked until it has no more: for one too many, when the next epoch begins.
+        engine = """
+class Engine:
+    def run(self, loader, update, evaluate, epochs, length):
+        self.state = types.SimpleNamespace(epoch_length=length, max_epochs=epochs)
+        batches, seen = iter(loader), []
+        for epoch in range(epochs):
+            count = 0
+            while count < self.state.epoch_length:
+                try:
+                    next(batches)
+                except StopIteration:
+                    batches = iter(loader)
+                    continue
+                count += 1
+                update(epoch)
+            evaluate(epoch)
+            seen.append((count, self.state.epoch_length))
+        return seen
+"""
+        script = """
+    import types
+    ignite = types.ModuleType("ignite")
+    ignite.types = types
+    exec(%r, vars(ignite))
+    loader = torch.utils.data.DataLoader(drawn=292%s)
+    others = torch.utils.data.DataLoader(batches=2)
+    def update(epoch):
+        model(None); torch.Tensor(0.25).backward(); optimizer.step()
+    def evaluate(epoch):
+        if not epoch: spend(60)
+        counted = iter(others)
+        for _ in range(2):
+            next(counted)
+        spend(9)
+    print(ignite.Engine().run(loader, update, evaluate, 4, %d))
+"""
+        for processes in ("", ", num_workers=2"):
+            with trained(script % (engine, processes, 37), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+                self.assertEqual(self.ran(run), "[(5, 5), (5, 5), (37, 37), (37, 37)]\n")
+                self.assertEqual(run.json()["steps_per_epoch"], 37)
+                ends = run.phases("epoch_end")
+                self.assertEqual(ends[0] - ends[1], 60)
+                self.assertGreater(ends[1], 9.5)
+                self.assertLess(ends[1], 20)
+        with trained(script % (engine, "", 20), NOCTURNE_STEPS_LIMIT="200") as run:  # not asked for
+            self.assertEqual(self.ran(run), "%s\n" % ([(20, 20)] * 4))
+            self.assertEqual(run.json()["loader_examples"], 292)
+            self.assertEqual(run.json()["steps_per_epoch"], 20)
 
     def test_a_trainer_that_evaluates_every_so_many_steps_does_so_at_the_ends_that_are_cut(self):
         script = """

@@ -251,6 +251,9 @@ TEST_CASE("epochs are cut where a training has enough of them, and enough steps 
                                              .epochs = 3}};
   REQUIRE(epoch_cut(seen));
   CHECK(epoch_cut(seen)->examples == 6000);
+  seen.training->loader_examples = 10'000;  // which an epoch does not train on all of
+  CHECK(epoch_cut(seen)->examples == 10'000);
+  seen.training->loader_examples.reset();
   const auto cut_after = [&](auto change) {
     CommandProbe other = seen;
     change(other);

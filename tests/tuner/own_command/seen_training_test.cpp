@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* kReport = R"json({
   "version": 1, "framework": "pytorch", "framework_version": "2.15.0", "python": "3.11.2", "device": "cpu",
-  "unit": "optimizer step", "batch": 64, "steps_per_epoch": 938, "examples_per_epoch": 60000, "step_seconds": 0.068,
+  "unit": "optimizer step", "batch": 64, "steps_per_epoch": 938, "examples_per_epoch": 60000, "loader_examples": 61000,
+  "step_seconds": 0.068,
   "epochs": 14, "trains": "for epoch in range(14) (train.py, line 30)",
   "share": {"data": 0.25, "forward": 0.3, "odd": "x", "more": 7},
   "levers": [
@@ -79,6 +80,7 @@ TEST_CASE("a report is read as far as it makes sense", "[own_command]") {
   const SeenTraining training = seen();
   CHECK(training.framework == "pytorch");
   CHECK(training.batch == 64);
+  CHECK(training.loader_examples == 61'000);
   CHECK(training.step_seconds == 0.068);
   CHECK(training.epochs == 14);
   CHECK(training.trains == "for epoch in range(14) (train.py, line 30)");

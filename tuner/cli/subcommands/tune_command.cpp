@@ -135,10 +135,7 @@ std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, 
   auto probe =
       tuner::sight_epoch_end(own, spec.space.default_configuration(), *seen.training, *cut, installation,
                              {.runs_folder = context.runs_folder(), .database = context.database()}, longest, control);
-  if (probe)
-    probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
-  else if (!control.stop.stop_requested())
-    *context.err << "No end of an epoch was seen in it: times are without evaluation and the like.\n";
+  if (probe) probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
   return probe;
 }
 
@@ -305,7 +302,7 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
     if (!command.examples && (command.batch || varies_batch(command)))
       command.examples = seen.training->examples_per_epoch;
   }
-  const auto longer = seen.epoch_end ? std::max(seen.wall, seen.epoch_end->wall) : seen.wall;
+  const auto longer = command.epoch_ends.steps > 0 ? std::max(seen.wall, seen.epoch_end->wall) : seen.wall;
   const auto generous = std::chrono::ceil<std::chrono::seconds>(4 * longer) + std::chrono::seconds(60);
   command.deadline = std::max(std::chrono::seconds(120), generous);
 }
