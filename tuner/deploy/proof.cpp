@@ -32,6 +32,14 @@ std::string missing_proof(const tuner::Answer& answer) {
                        tuner::tune_command(answer.campaign.spec),
                        answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
   }
+  if (!answer.verdict && answer.compared) {
+    return fmt::format(
+        "only 'compare' has measured trial {} against the default in fresh pairs ({}, {:+.1f} to {:+.1f} %, {} pairs), "
+        "and nothing has checked how it trains: '{}' does both{}",
+        number, answer.compared->verdict, answer.compared->low_percent, answer.compared->high_percent,
+        answer.compared->pairs, tuner::tune_command(answer.campaign.spec),
+        answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
+  }
   if (!answer.verdict) {
     return fmt::format(
         "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that{} (the horizons "

@@ -56,6 +56,7 @@ Answer with_best(const db::Store& store, Answer answer, const db::StoredTrial& t
   answer.best = trial;
   answer.comparison.reset();
   answer.verdict.reset();
+  answer.compared.reset();
   if (!answer.baseline) return answer;
   answer.changes = changes_between(answer.baseline->trial.configuration, trial.trial.configuration);
   take_comparison(store.comparisons(answer.campaign.id), answer);

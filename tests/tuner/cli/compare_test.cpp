@@ -3,6 +3,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/tuner/cli/cli_fixture.hpp"
@@ -101,4 +102,41 @@ TEST_CASE("of several comparisons the one with the most pairs counts, never one 
   CHECK(found->role == "compare");
   CHECK(found->gain_percent == Approx(25));
   CHECK(!tuner::stored_gain(all, a, b, 1));
+}
+
+TEST_CASE("the page of a campaign names the pairs that its user measured, which are no verdict", "[cli][compare]") {
+  test::CliFixture cli;
+  const bool verdict = GENERATE(false, true);
+  auto store = test::fill(cli, {.finished = false, .verdict = verdict});
+  const auto campaign = store.load_campaign("evening");
+  const auto configuration = [&](std::int64_t number) {
+    return store.finished_trial(campaign.id, number)->trial.configuration;
+  };
+  const auto compared = [&](std::int64_t pairs) {
+    // The default against the best, as 'compare best default' measures them.
+    const auto id = store.begin_comparison(
+        {.campaign = campaign.id, .candidate = configuration(0), .baseline = configuration(1), .role = "compare"});
+    store.save_verdict({.comparison = id,
+                        .horizon_epochs = 1,
+                        .primary = true,
+                        .verdict = "slower",
+                        .log_ratio_mean = std::log(1.5),
+                        .log_ratio_low = std::log(1.25),
+                        .log_ratio_high = std::log(2),
+                        .confidence = 0.95,
+                        .pairs = pairs});
+  };
+  compared(4);  // fewer than those of the verdict, where there is one
+  REQUIRE(cli.nocturne({"best"}) == ExitCode::Ok);
+  CHECK((cli.out().find("Compared") == std::string::npos) == verdict);
+  compared(16);
+  REQUIRE(cli.nocturne({"best"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Compared  faster in your own pairs: +50.0 % (+25.0 to +100.0 %), 16 pairs"));
+  CHECK((cli.out().find("16 pairs; how it trains was not checked") == std::string::npos) == verdict);
+  CHECK((cli.out().find("no verdict yet") == std::string::npos) == verdict);
+  REQUIRE(cli.nocturne({"best", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("compared").at("pairs") == 16);
+  CHECK(cli.json().at("gain").is_null() != verdict);
+  CHECK((cli.nocturne({"export", "--format", "env", "--output", "-"}) == ExitCode::Ok) == verdict);
+  if (!verdict) CHECK_THAT(cli.err(), ContainsSubstring("only 'compare' has measured trial 1"));
 }

@@ -19,6 +19,7 @@
 #include "tuner/campaign/answer/default_settings.hpp"
 #include "tuner/campaign/answer/judged_learning.hpp"
 #include "tuner/campaign/answer/ranking.hpp"
+#include "tuner/campaign/answer/stored_gain.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
@@ -65,9 +66,12 @@ struct Answer {
   std::optional<db::StoredTrial> baseline;  ///< the default: trial 0, once finished
   /// As the finals chose, or, where that is still to come, the smallest estimate; may be the default itself.
   std::optional<db::StoredTrial> best;
-  std::vector<Change> changes;                                      ///< best against baseline
-  std::optional<db::StoredComparison> comparison;                   ///< the latest of best with baseline
-  std::optional<db::VerdictRecord> verdict;                         ///< its verdict at the primary horizon
+  std::vector<Change> changes;                     ///< best against baseline
+  std::optional<db::StoredComparison> comparison;  ///< the latest of best with baseline
+  std::optional<db::VerdictRecord> verdict;        ///< its verdict at the primary horizon
+  /// What the user's own pairs of both say (compare --measure), where they are more than the verdict's. They are no
+  /// verdict: nothing has checked how best trains, and the user may have looked at them as often as they liked.
+  std::optional<StoredGain> compared{};
   std::optional<VerdictNodes> nodes{};                              ///< empty: one machine measured its pairs
   std::optional<space::Accuracy> baseline_accuracy, best_accuracy;  ///< on the test set, after `accuracy_epochs`
   std::int64_t accuracy_epochs = 0;
@@ -92,8 +96,8 @@ struct Answer {
 [[nodiscard]] Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign,
                                std::optional<double> epochs = {});
 
-/// Which of the campaign's comparisons is that of the answer's best with its default, and its verdict at the primary
-/// horizon. REQUIRES: it has both.
+/// Which of the campaign's comparisons is that of the answer's best with its default, its verdict at the primary
+/// horizon, and what the user's own say. REQUIRES: it has both.
 void take_comparison(std::vector<db::StoredComparison> comparisons, Answer& answer);
 
 /// What learning curves and the trial's own times say of a training to the target. Empty: another objective, or nothing

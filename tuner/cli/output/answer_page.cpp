@@ -17,6 +17,7 @@
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
@@ -364,7 +365,8 @@ std::string gain_sentence(const tuner::Answer& answer) {
     return fmt::format("looks {:.2f} times as fast as the default{}, {}", ratio, of_target(answer),
                        no_time ? fmt::format("not measured again: its time was too short for {} pairs with the default",
                                              tuner::fewest_pairs(sections.verify))
-                               : "not yet measured again");
+                       : answer.compared ? "no verdict yet"
+                                         : "not yet measured again");
   }
   const db::VerdictRecord& verdict = *answer.verdict;
   const double gain = tuner::gain_percent(verdict.log_ratio_mean);
@@ -380,6 +382,13 @@ std::string gain_sentence(const tuner::Answer& answer) {
   return fmt::format("undecided against the default ({})", numbers);
 }
 
+std::string compared_sentence(const tuner::Answer& answer) {
+  if (!answer.compared) return {};
+  const std::string& verdict = answer.compared->verdict;
+  return fmt::format("{} in your own pairs: {}{}", verdict == "same" ? "as fast" : verdict, gain_text(*answer.compared),
+                     answer.verdict ? "" : "; how it trains was not checked");
+}
+
 void print_answer(const Context& context, const tuner::Answer& answer) {
   std::ostream& out = *context.out;
   const bool colour = context.colour_out();
@@ -393,6 +402,7 @@ void print_answer(const Context& context, const tuner::Answer& answer) {
   }
   out << "Gain      "
       << coloured(gain_sentence(answer), answer.verified_faster() ? Style::Good : Style::Warning, colour) << '\n';
+  if (answer.compared) print_line(context, "Compared", compared_sentence(answer));
   print_trial_line(out, "Best", answer, *answer.best, answer.best_accuracy);
   if (answer.baseline && answer.baseline->id != answer.best->id) {
     print_trial_line(out, "Default", answer, *answer.baseline, answer.baseline_accuracy);
@@ -466,6 +476,7 @@ nlohmann::json answer_json(const tuner::Answer& answer) {
   }
   for (const auto& [outcome, count] : answer.outcomes) json["outcomes"][std::string(space::to_text(outcome))] = count;
   if (answer.ranking) json["ranking"] = ranking_json(*answer.ranking);
+  if (answer.compared) json["compared"] = gain_json(answer.compared);
   return json;
 }
 

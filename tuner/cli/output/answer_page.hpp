@@ -30,6 +30,10 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// or why there is none.
 [[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
 
+/// "faster in your own pairs: +5.9 % (+2.2 to +9.8 %), 16 pairs": what `compare --measure` said of best and default;
+/// empty where it was not asked, or where the verdict has more pairs.
+[[nodiscard]] std::string compared_sentence(const tuner::Answer& answer);
+
 /// "0.39 points higher than the default (0.03 to 0.75)"; an interval with both signs names them, the worse end first:
 /// "0.10 points lower than the default (0.40 lower to 0.20 higher)". Arguments: points (percent of the images) lower
 /// than the default, with the ends of their interval; negative: higher.

@@ -84,7 +84,9 @@ std::string verdict_of(const tuner::Answer& answer) {
   if (sentence.empty()) return sentence;
   if (answer.verdict) sentence = "The best is " + sentence;
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
-  return sentence + ".";
+  sentence += ".";
+  if (const std::string compared = compared_sentence(answer); !compared.empty()) sentence += " It is " + compared + ".";
+  return sentence;
 }
 
 std::string state_of(const db::CampaignSummary& campaign, const report::Moment& moment) {
