@@ -48,7 +48,9 @@ class Training(unittest.TestCase):
         for lever in ("channels_last", "compile", "loader_workers"):
             self.assertIn(lever, self.tuned.stderr)
         trials = self.place.json("list", "trials")["trials"]
-        self.assertEqual(len(trials), 6)
+        if len(trials) < 6:  # on a busy machine time is over before
+            self.assertIn("the search ended after %d trials" % len(trials), self.tuned.stderr)
+        self.assertIn(len(trials), (4, 5, 6))
         self.assertNotIn("failed", {each["outcome"] for each in trials if "compile" not in each["configuration"]})
 
     def looked_at(self, script, *options):
