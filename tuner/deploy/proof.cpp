@@ -21,32 +21,33 @@ std::string way_to_more_pairs(const tuner::Answer& answer) {
                      tuner::command_text({"tune", "--write-campaign", "FILE", "--", "COMMAND"}), of_file);
 }
 
+std::string missing_verdict(const tuner::Answer& answer) {
+  const std::int64_t number = answer.best->trial.number;
+  const std::string command = tuner::tune_command(answer.campaign.spec);
+  const char* longer = answer.campaign.finished_unix_ns ? " with a longer --wall" : "";
+  if (answer.objective.target)
+    return fmt::format("trial {} was not trained to the target for real yet: '{}' does that{}", number, command,
+                       longer);
+  if (const auto& compared = answer.compared) {
+    return fmt::format(
+        "only 'compare' has measured trial {} against the default in fresh pairs ({}, {:+.1f} to {:+.1f} %, {} pairs), "
+        "and nothing has checked how it trains: '{}' does both{}",
+        number, compared->verdict, compared->low_percent, compared->high_percent, compared->pairs, command, longer);
+  }
+  return fmt::format(
+      "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that{} (the horizons "
+      "are "
+      "the 'epochs' of the campaign's objective)",
+      number, answer.objective.primary, command, longer);
+}
+
 }  // namespace
 
 std::string missing_proof(const tuner::Answer& answer) {
   if (!answer.best || !answer.baseline || answer.best->id == answer.baseline->id) return {};
   if (answer.baseline->trial.outcome != space::Outcome::Ok) return {};  // nothing that could be worse
   const std::int64_t number = answer.best->trial.number;
-  if (!answer.verdict && answer.objective.target) {
-    return fmt::format("trial {} was not trained to the target for real yet: '{}' does that{}", number,
-                       tuner::tune_command(answer.campaign.spec),
-                       answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
-  }
-  if (!answer.verdict && answer.compared) {
-    return fmt::format(
-        "only 'compare' has measured trial {} against the default in fresh pairs ({}, {:+.1f} to {:+.1f} %, {} pairs), "
-        "and nothing has checked how it trains: '{}' does both{}",
-        number, answer.compared->verdict, answer.compared->low_percent, answer.compared->high_percent,
-        answer.compared->pairs, tuner::tune_command(answer.campaign.spec),
-        answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
-  }
-  if (!answer.verdict) {
-    return fmt::format(
-        "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that{} (the horizons "
-        "are the 'epochs' of the campaign's objective)",
-        number, answer.objective.primary, tuner::tune_command(answer.campaign.spec),
-        answer.campaign.finished_unix_ns ? " with a longer --wall" : "");
-  }
+  if (!answer.verdict) return missing_verdict(answer);
   const double low = tuner::gain_percent(answer.verdict->log_ratio_high);
   const double high = tuner::gain_percent(answer.verdict->log_ratio_low);
   if (low > 0) return {};

@@ -63,7 +63,8 @@ struct ProbePlace {
 /// to be worth it.
 [[nodiscard]] std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen);
 
-/// Blocks, one more run of a command whose training was seen, at most for so long. Empty: the caller wanted no more.
+/// Blocks, one more run of a command whose training was seen, at most for so long. Empty: it could not begin, or the
+/// caller wanted no more.
 [[nodiscard]] std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
                                                            const space::Configuration& configuration,
                                                            const SeenTraining& training, measure::EpochEnds cut,

@@ -54,12 +54,9 @@ Evidence evidence_of(const db::Store& store, const Answer& answer, const space::
 Answer with_best(const db::Store& store, Answer answer, const db::StoredTrial& trial) {
   if (answer.best && answer.best->trial.configuration == trial.trial.configuration) return answer;
   answer.best = trial;
-  answer.comparison.reset();
-  answer.verdict.reset();
-  answer.compared.reset();
-  if (!answer.baseline) return answer;
-  answer.changes = changes_between(answer.baseline->trial.configuration, trial.trial.configuration);
   take_comparison(store.comparisons(answer.campaign.id), answer);
+  if (answer.baseline)
+    answer.changes = changes_between(answer.baseline->trial.configuration, trial.trial.configuration);
   return answer;
 }
 

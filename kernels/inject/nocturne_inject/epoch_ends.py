@@ -90,9 +90,11 @@ class Ends(object):
         if ended:
             self.changed.put_back()
             self.changed = None
-        if known.cut is self.begun and self.counts is not None and (self.counts.batches() or 0) > known.cut.most:
+        is_counted = known.cut is self.begun and self.counts is not None
+        batches = is_counted and self.counts.batches() or 0
+        if batches > known.cut.most:
             self.changed = self.counts
-            if self.counts.batches() < len(known.cut):  # the loader's last one, which may be smaller, is none of the epoch's
+            if batches < len(known.cut):  # the loader's last one, which may be smaller, is none of the epoch's
                 known.cut.rest, known.cut.part = 0, 1.0
             self.evaluations = self.counts.cut(known.cut.most)
         return ended

@@ -41,6 +41,18 @@ def gathering(steps):
 """ % steps
 
 
+# A trainer that counts batches: name and code of its package, and what the loader of 36 batches and a half has beside.
+COUNTED = """
+    import types
+    package = types.ModuleType(%r)
+    package.types = types
+    exec(%r, vars(package))
+    loader = torch.utils.data.DataLoader(drawn=292%s)
+    def update(epoch):
+        model(None); torch.Tensor(0.25).backward(); optimizer.step()
+"""
+
+
 def trained(script, **environment):
     return Injected(textwrap.dedent(TRAINING) + textwrap.dedent(script), **environment)
 
@@ -348,25 +360,19 @@ class Trainer:
         self.check_val_every_n_epoch, self.limit, self.evaluations = every, limit, evaluations
         self.fit_loop, self.val_check_batch, self.seen = FitLoop(self), None, []
 """
-        script = """
-    import types
-    lightning = types.ModuleType("lightning")
-    exec(%r, vars(lightning))
-    loader = torch.utils.data.DataLoader(drawn=292%s)
+        script = COUNTED + """
     others = torch.utils.data.DataLoader(batches=1)
-    def update(epoch):
-        model(None); torch.Tensor(0.25).backward(); optimizer.step()
     def evaluate(epoch):
         if not epoch: spend(60)
         with torch.no_grad():
             for images, labels in others: pass
         spend(9)
-    trainer = lightning.Trainer(%s)
+    trainer = package.Trainer(%s)
     trainer.fit_loop.run(loader, update, evaluate, 4)
     print(trainer.seen)
 """
         for processes in ("", ", num_workers=2"):
-            with trained(script % (loop, processes, "1, 99"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+            with trained(script % ("lightning", loop, processes, "1, 99"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 37), (37, 37, 37)]\n")
                 self.assertEqual(run.json()["steps_per_epoch"], 37)
                 ends = run.phases("epoch_end")
@@ -374,17 +380,17 @@ class Trainer:
                 self.assertEqual(ends[0] - ends[1], 60)
                 self.assertGreater(ends[1], 9.5)
                 self.assertLess(ends[1], 20)
-        with trained(script % (loop, "", "1, 99, 3"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+        with trained(script % ("lightning", loop, "", "1, 99, 3"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
             self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 12), (37, 37, 12)]\n")
             thrice = run.phases("epoch_end")
             self.assertEqual(thrice[0] - thrice[1] / 3, 60)
-        with trained(script % (loop, "", "1, 20"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+        with trained(script % ("lightning", loop, "", "1, 20"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
             self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (20, 20, 20), (20, 20, 20)]\n")
             self.assertEqual(run.json()["steps_per_epoch"], 20)
             # It ends with a whole batch; the loader's last one has half as many examples, and half a step is the end's there.
             self.assertEqual(ends[1] - run.phases("epoch_end")[1], 3.25)
         for told, asked, batches in (("2, 99", "5,292", 37), ("1, 20", "", 20)):  # each second epoch alone evaluates; not asked for
-            with trained(script % (loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
+            with trained(script % ("lightning", loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "%s\n" % ([(batches,) * 3] * 4))
                 self.assertEqual(run.json()["steps_per_epoch"], batches)
 
@@ -409,32 +415,25 @@ class Engine:
             seen.append((count, self.state.epoch_length))
         return seen
 """
-        script = """
-    import types
-    ignite = types.ModuleType("ignite")
-    ignite.types = types
-    exec(%r, vars(ignite))
-    loader = torch.utils.data.DataLoader(drawn=292%s)
+        script = COUNTED + """
     others = torch.utils.data.DataLoader(batches=2)
-    def update(epoch):
-        model(None); torch.Tensor(0.25).backward(); optimizer.step()
     def evaluate(epoch):
         if not epoch: spend(60)
         counted = iter(others)
         for _ in range(2):
             next(counted)
         spend(9)
-    print(ignite.Engine().run(loader, update, evaluate, 4, %d))
+    print(package.Engine().run(loader, update, evaluate, 4, %d))
 """
         for processes in ("", ", num_workers=2"):
-            with trained(script % (engine, processes, 37), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
+            with trained(script % ("ignite", engine, processes, 37), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "[(5, 5), (5, 5), (37, 37), (37, 37)]\n")
                 self.assertEqual(run.json()["steps_per_epoch"], 37)
                 ends = run.phases("epoch_end")
                 self.assertEqual(ends[0] - ends[1], 60)
                 self.assertGreater(ends[1], 9.5)
                 self.assertLess(ends[1], 20)
-        with trained(script % (engine, "", 20), NOCTURNE_STEPS_LIMIT="200") as run:  # not asked for
+        with trained(script % ("ignite", engine, "", 20), NOCTURNE_STEPS_LIMIT="200") as run:  # not asked for
             self.assertEqual(self.ran(run), "%s\n" % ([(20, 20)] * 4))
             self.assertEqual(run.json()["loader_examples"], 292)
             self.assertEqual(run.json()["steps_per_epoch"], 20)

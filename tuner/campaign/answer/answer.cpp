@@ -233,6 +233,8 @@ bool Answer::verified_faster() const {
 void take_comparison(std::vector<db::StoredComparison> comparisons, Answer& answer) {
   answer.comparison.reset();
   answer.verdict.reset();
+  answer.compared.reset();
+  if (!answer.baseline) return;
   answer.compared = stored_gain(comparisons, answer.baseline->trial.configuration, answer.best->trial.configuration,
                                 answer.objective.primary);
   if (answer.compared && answer.compared->role != kCompareRole) answer.compared.reset();

@@ -97,7 +97,7 @@ struct Answer {
                                std::optional<double> epochs = {});
 
 /// Which of the campaign's comparisons is that of the answer's best with its default, its verdict at the primary
-/// horizon, and what the user's own say. REQUIRES: it has both.
+/// horizon, and what the user's own say; none where there is no default. REQUIRES: it has a best.
 void take_comparison(std::vector<db::StoredComparison> comparisons, Answer& answer);
 
 /// What learning curves and the trial's own times say of a training to the target. Empty: another objective, or nothing

@@ -383,7 +383,6 @@ std::string gain_sentence(const tuner::Answer& answer) {
 }
 
 std::string compared_sentence(const tuner::Answer& answer) {
-  if (!answer.compared) return {};
   const std::string& verdict = answer.compared->verdict;
   return fmt::format("{} in your own pairs: {}{}", verdict == "same" ? "as fast" : verdict, gain_text(*answer.compared),
                      answer.verdict ? "" : "; how it trains was not checked");

@@ -30,8 +30,8 @@ void print_answer(const Context& context, const tuner::Answer& answer);
 /// or why there is none.
 [[nodiscard]] std::string gain_sentence(const tuner::Answer& answer);
 
-/// "faster in your own pairs: +5.9 % (+2.2 to +9.8 %), 16 pairs": what `compare --measure` said of best and default;
-/// empty where it was not asked, or where the verdict has more pairs.
+/// "faster in your own pairs: +5.9 % (+2.2 to +9.8 %), 16 pairs": what `compare --measure` said of best and default.
+/// REQUIRES: answer.compared.
 [[nodiscard]] std::string compared_sentence(const tuner::Answer& answer);
 
 /// "0.39 points higher than the default (0.03 to 0.75)"; an interval with both signs names them, the worse end first:

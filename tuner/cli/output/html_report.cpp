@@ -85,7 +85,7 @@ std::string verdict_of(const tuner::Answer& answer) {
   if (answer.verdict) sentence = "The best is " + sentence;
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
   sentence += ".";
-  if (const std::string compared = compared_sentence(answer); !compared.empty()) sentence += " It is " + compared + ".";
+  if (answer.compared) sentence += " It is " + compared_sentence(answer) + ".";
   return sentence;
 }
 
