@@ -135,3 +135,73 @@ TEST_CASE("the size of a folder does not follow links", "[cli]") {
   CHECK(cli::folder_bytes(folder.path() / "a") == 100);
   CHECK(cli::folder_bytes(folder.path() / "nothing") == 0);
 }
+
+TEST_CASE("clean says what would go with a campaign, and takes it out with its folders alone", "[cli]") {
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  (void)test::fill(cli, {.name = "night", .artifact = {}, .machine = {}});
+  const auto heartbeat = cli.data() / "nocturne.db-heartbeat-1.json";
+  const auto other = cli.data() / "nocturne.db-model-2.json";
+  test::make_file(heartbeat, "{}");
+  test::make_file(other, "{}");
+  CHECK(cli.nocturne({"clean", "--campaign", "evening"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Goes      all of it: trials 6, run folders 5"));
+  CHECK_THAT(cli.out(), ContainsSubstring("Would take it out. Add --yes"));
+  CHECK(fs::exists(cli.runs() / "evening-run-0"));
+  CHECK(cli.nocturne({"best", "evening"}) == ExitCode::Ok);
+
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("Taken out. The database has "));
+  CHECK_FALSE(fs::exists(cli.runs() / "evening-run-0"));
+  CHECK_FALSE(fs::exists(heartbeat));
+  CHECK(fs::exists(other));
+  CHECK(cli.nocturne({"best", "evening"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::NotFound);
+  CHECK(fs::exists(cli.runs() / "night-run-0" / "events.jsonl"));
+  CHECK(cli.nocturne({"best", "night"}) == ExitCode::Ok);
+}
+
+TEST_CASE("clean takes out no campaign that is tuned, and none of several generations unless it is named", "[cli]") {
+  test::CliFixture cli;
+  (void)test::fill(cli);
+  (void)test::fill(cli, {.pass = 2});
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("has the generations 1, 2: say with --generation"));
+  CHECK(cli.nocturne({"clean", "--generation", "1", "--yes"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--max-size", "1B"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--generation", "1", "--yes", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("generation") == 1);
+  CHECK(cli.nocturne({"list", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("campaigns").size() == 1);
+
+  const auto owner = test::fill(cli, {.name = "tuned", .finished = false});
+  CHECK(cli.nocturne({"clean", "--campaign", "tuned", "--yes"}) == ExitCode::Unavailable);
+  CHECK_THAT(cli.err(), ContainsSubstring("'tuned' is being tuned by process"));
+  // The file is in use: what is free in it stays there.
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("'tuned' is being tuned"));
+  CHECK(fs::exists(cli.runs() / "tuned-run-0"));
+}
+
+TEST_CASE("clean names who began with what a campaign knows, and keeps the runs that others reuse", "[cli]") {
+  test::CliFixture cli;
+  {
+    db::Store store = test::fill(cli);
+    const auto source = store.load_campaign("evening", {});
+    const auto reused = store.list_trials({.campaign = source.id}).front();
+    const auto heir = store.begin_or_resume_campaign(
+        {.name = "heir",
+         .identity = "h",
+         .strategy = "random",
+         .history = std::vector<db::HistorySource>{{.campaign = source.id, .same = true, .trials = 6}}});
+    (void)store.reuse_trial(heir.id, {.number = 0, .configuration = reused.trial.configuration, .key = reused.key}, reused.id);
+  }
+  CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::Ok);
+  CHECK_THAT(cli.out(), ContainsSubstring("run folders 4"));
+  CHECK_THAT(cli.out(), ContainsSubstring("reuse: of trials 1"));
+  CHECK_THAT(cli.out(), ContainsSubstring("Missed    by heir --generation 1"));
+  CHECK(fs::exists(cli.runs() / "evening-run-0"));
+  CHECK_FALSE(fs::exists(cli.runs() / "evening-run-1"));
+  CHECK(cli.nocturne({"show", "0", "heir", "--json"}) == ExitCode::Ok);
+  CHECK(cli.json().at("runs").size() == 1);
+}

@@ -168,3 +168,17 @@ TEST_CASE("options of env that do not go together are refused", "[cli][env]") {
   CHECK_THAT(cli.err(), ContainsSubstring("there is no file /nowhere/x.nocturne"));
   CHECK(cli.nocturne({"env", "export", "--profile", "/nowhere", "--bundle", "x"}) == ExitCode::NotFound);
 }
+
+TEST_CASE("env remove takes images that were made, too", "[cli][env]") {
+  EnvFixture place;
+  CHECK(place.cli.nocturne({"env", "remove", "mine"}) == ExitCode::Usage);  // made nowhere yet
+  const fs::path image = place.cli.data() / "images" / "mine-1";
+  test::make_file(image / "manifest.json", R"({"image": "mine", "digest": "sha256:1"})");
+  CHECK(place.row("mine", "images").at("state") == "made");
+  CHECK(place.cli.nocturne({"env", "check", "mine"}) == ExitCode::Usage);
+  CHECK(place.cli.nocturne({"env", "remove", "mine", "--json"}) == ExitCode::Ok);
+  CHECK(place.cli.json().at("images") == nlohmann::json::parse(R"([{"name": "mine", "removed": true}])"));
+  CHECK(place.cli.json().at("environments").empty());
+  CHECK_FALSE(fs::exists(image));
+  CHECK(place.row("mine", "images").at("state") == "not here");
+}

@@ -1,11 +1,14 @@
 // `nocturne clean`: drops old run folders and builds, and environments where asked to. What was measured is in the
-// database and stays.
+// database and stays, unless a campaign is named, which goes whole.
 
 #include "tuner/cli/subcommand.hpp"
 
+#include <algorithm>
 #include <map>
 #include <ostream>
 #include <string>
+#include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,6 +20,7 @@
 #include "tuner/cli/output/format.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/cli/upkeep/campaign_removal.hpp"
 #include "tuner/cli/upkeep/leftovers.hpp"
 
 namespace nocturne::cli {
@@ -26,6 +30,7 @@ struct CleanOptions {
   std::string older_than;     ///< a duration, "30d"; empty: 30 days where no size is given either
   std::string max_size;       ///< "10GiB"
   bool environments = false;  ///< those of frameworks, too
+  CampaignChoice campaign;    ///< this one and nothing else; the name empty: none
   bool yes = false;           ///< false: say what would go, and remove nothing
 };
 
@@ -87,6 +92,13 @@ void setup(CLI::App& subcommand, CleanOptions& options) {
             byte_size());
   subcommand.add_flag("--environments", options.environments,
                       "Environments of frameworks, too, that no campaign used for this long");
+  CLI::Option* campaign = add_value(subcommand, "--campaign", options.campaign.name, "NAME",
+                                    "Take this campaign out of the database, with all that was measured in it");
+  for (const char* other : {"--older-than", "--max-size", "--environments"})
+    campaign->excludes(subcommand.get_option(other));
+  add_value(subcommand, "--generation", options.campaign.generation, "N",
+            "Which generation of it; must be said where it has several", whole_number(1))
+      ->needs(campaign);
   subcommand.add_flag("--yes", options.yes, "Do it; without, only say what would go");
   subcommand.footer(
       "Run folders that no record names, left by a kill, by 'noise' or by 'verify', go whatever their age. What was\n"
@@ -96,15 +108,103 @@ void setup(CLI::App& subcommand, CleanOptions& options) {
       "Environments take gigabytes and are installed again when they are needed. They stay unless asked for; those\n"
       "that a profile or a process uses stay even then.\n"
       "\n"
+      "A campaign that is taken out goes with its trials, verdicts and run folders, and nothing brings it back; first\n"
+      "it is said what goes. Exported profiles and pages stay, and so do runs that other campaigns reuse.\n"
+      "\n"
       "Examples:\n"
       "  nocturne clean\n"
       "  nocturne clean --older-than 7d --yes\n"
       "  nocturne clean --environments --older-than 7d\n"
-      "  nocturne clean --max-size 10GiB --yes\n");
+      "  nocturne clean --max-size 10GiB --yes\n"
+      "  nocturne clean --campaign evening --generation 1\n");
+}
+
+/// The one that is meant. Throws Refusal where that is not certain, or where it is being tuned.
+db::CampaignSummary campaign_to_remove(const Context& context, const db::Store& store, const CampaignChoice& choice) {
+  db::CampaignSummary campaign = choose_campaign(context, store, choice);
+  std::vector<std::int64_t> generations;
+  for (const db::CampaignSummary& each : store.list_campaigns())
+    if (each.name == campaign.name) generations.push_back(each.generation);
+  std::ranges::sort(generations);
+  if (!choice.generation && generations.size() > 1) {
+    refuse(context, ExitCode::Usage,
+           fmt::format("campaign '{}' has the generations {}: say with --generation which is to go", campaign.name,
+                       fmt::join(generations, ", ")));
+  }
+  if (campaign.owner_pid) {
+    refuse(
+        context, ExitCode::Unavailable,
+        fmt::format("campaign '{}' is being tuned by process {}: end that first", campaign.name, *campaign.owner_pid));
+  }
+  return campaign;
+}
+
+void print_removal(std::ostream& out, const CampaignRemoval& removal) {
+  const db::CampaignSummary& campaign = removal.campaign;
+  out << fmt::format("Campaign  {}, generation {}, begun {}\n", campaign.name, campaign.generation,
+                     time_text(campaign.created_unix_ns));
+  out << fmt::format("Goes      all of it: trials {}, run folders {} ({})\n", campaign.trials, removal.folders.size(),
+                     bytes_text(removal.bytes));
+  if (removal.reused > 0)
+    out << fmt::format("Stays     runs that other campaigns reuse: of trials {}\n", removal.reused);
+  if (!removal.learnt.empty()) {
+    out << fmt::format(
+        "Missed    by {}, which began with what it knows: continued, that proposes what it would without\n",
+        fmt::join(removal.learnt, "; "));
+  }
+}
+
+/// What the database came to when its unused pages were given back, in a sentence.
+std::string compacted_text(db::Store& store, const Context& context) {
+  for (const db::CampaignSummary& each : store.list_campaigns()) {
+    if (each.owner_pid) {
+      return fmt::format("The database keeps its size, for '{}' is being tuned; what is free in it is used again.",
+                         each.name);
+    }
+  }
+  std::error_code ignored;
+  const auto before = static_cast<std::int64_t>(std::filesystem::file_size(context.database(), ignored));
+  try {
+    store.compact();
+  } catch (const db::Error& error) {
+    return fmt::format("The database keeps its size: {}", error.what());
+  }
+  const auto after = static_cast<std::int64_t>(std::filesystem::file_size(context.database(), ignored));
+  return fmt::format("The database has {}, before {}.", bytes_text(after), bytes_text(before));
+}
+
+/// Negative where a folder could not be removed.
+ExitCode take_campaign_out(const CleanOptions& options, const Context& context) {
+  look_for_database(context);
+  auto store = open_database(context, options.yes ? db::Mode::ReadWrite : db::Mode::ReadOnly);
+  const CampaignRemoval removal = plan_removal(store, context, campaign_to_remove(context, store, options.campaign));
+  std::vector<std::filesystem::path> left;
+  if (options.yes) left = remove_campaign(removal, store, context);
+  for (const std::filesystem::path& folder : left)
+    std::ignore = complain(context, ExitCode::Negative, fmt::format("cannot remove {}", folder.string()));
+  const ExitCode code = left.empty() ? ExitCode::Ok : ExitCode::Negative;
+  const std::string database = options.yes ? compacted_text(store, context) : "";
+  if (context.json) {
+    print_json(context, "clean-campaign",
+               {{"dry_run", !options.yes},
+                {"campaign", removal.campaign.name},
+                {"generation", removal.campaign.generation},
+                {"trials", removal.campaign.trials},
+                {"folders", removal.folders.size()},
+                {"bytes", removal.bytes},
+                {"reused_trials", removal.reused},
+                {"missed_by", removal.learnt},
+                {"folders_left", left.size()}});
+    return code;
+  }
+  print_removal(*context.out, removal);
+  *context.out << (options.yes ? "Taken out. " + database : "Would take it out. Add --yes to do it.") << '\n';
+  return code;
 }
 
 /// Negative where something could not be removed.
 ExitCode run(const CleanOptions& options, Context& context) {
+  if (!options.campaign.name.empty()) return take_campaign_out(options, context);
   const UpkeepRule rule = rule_of(options, context);
   std::error_code ignored;
   const bool exists = std::filesystem::exists(context.database(), ignored);

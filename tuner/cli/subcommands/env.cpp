@@ -28,7 +28,7 @@ constexpr EnvAction kEnvActions[] = {
     {"install", "installs; goes on after a failure, and goes on with what a killed one had downloaded", true},
     {"check", "imports, and trains three steps; --thorough: an epoch beside our own worker, whose losses it must share",
      true},
-    {"remove", "removes what is installed", true},
+    {"remove", "removes what is installed, and images that were made; what a runtime imported of them it keeps", true},
     {"python", "prints the path of its Python, to run a script of your own with", true},
     {"export",
      "prints the resolved versions and their SHA-256s, for install --lock elsewhere; --bundle packs all for a node "
@@ -113,7 +113,7 @@ void setup(CLI::App& subcommand, EnvOptions& options) {
                    : fmt::format("no action is called '{}'{}; there are: {}", word, space::did_you_mean(word, names),
                                  fmt::join(names, ", "));
       });
-  add_value(subcommand, "names", options.names, "NAME", "Recipes, by name");
+  add_value(subcommand, "names", options.names, "NAME", "Recipes, by name; remove: images, too");
   add_value(subcommand, "--lock", options.lock, "FILE",
             "install: exactly the packages of this file, which export wrote; what is not the same file is refused");
   add_value(subcommand, "--output", options.output, "FILE", "export: write to this file");
@@ -163,7 +163,13 @@ ExitCode run(const EnvOptions& options, Context& context) {
   }
   if (const std::string sentence = wrong_number_of_names(options, names); !sentence.empty())
     return complain(context, ExitCode::Usage, sentence);
+  const std::vector<std::string> images =
+      options.action == "remove" ? made_images(context) : std::vector<std::string>();
   for (const std::string& name : names) {
+    if (std::ranges::find(images, name) != images.end() && order.frameworks->recipe(name) == nullptr) {
+      order.images.push_back(name);
+      continue;
+    }
     if (const std::string sentence = unknown_name(name, *order.frameworks); !sentence.empty())
       return complain(context, ExitCode::Usage, sentence);
     const measure::EnvironmentRecipe* recipe = order.frameworks->recipe(name);

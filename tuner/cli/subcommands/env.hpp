@@ -1,7 +1,7 @@
 #pragma once
 
-/// `nocturne env [ACTION [NAME…]]`: the environments of frameworks, an action a function. Names are those of recipes;
-/// all are known when an action is called.
+/// `nocturne env [ACTION [NAME…]]`: the environments of frameworks, an action a function. Names are those of recipes,
+/// for remove those of images, too; all are known when an action is called.
 
 #include <expected>
 #include <memory>
@@ -35,8 +35,11 @@ struct EnvOrder {
   const EnvOptions& options;
   std::shared_ptr<const tuner::Frameworks> frameworks;
   std::vector<const measure::EnvironmentRecipe*> recipes;  ///< that were named
+  std::vector<std::string> images{};                       ///< made ones that were named; only remove takes them
 };
 
+/// Names of the images that were made here; makes nothing.
+[[nodiscard]] std::vector<std::string> made_images(const Context& context);
 /// All recipes: installed, available, or not here and why.
 [[nodiscard]] ExitCode list_environments(const EnvOrder& order, Context& context);
 /// Installs or, with `anew`, resolves and installs beside; one after the other, going on after a failure.

@@ -68,12 +68,15 @@ struct ListedImage {
   std::string obstacle;
 };
 
+std::vector<measure::StoredImage> stored_images(const Context& context) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(context.images_folder(), ignored)) return {};
+  return measure::ImageStore(context.images_folder()).list();
+}
+
 /// The shipped ones and the user's, and what was made of them. Makes nothing.
 std::vector<ListedImage> images_here(const Context& context) {
-  std::vector<measure::StoredImage> made;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(context.images_folder(), ignored))
-    made = measure::ImageStore(context.images_folder()).list();
+  const std::vector<measure::StoredImage> made = stored_images(context);
   const std::filesystem::path shipped = tuner::find_installation().source_root / "measure" / "container" / "images";
   std::vector<ListedImage> images;
   for (measure::ImageRecipe& recipe : measure::known_images({context.image_recipes_folder(), shipped})) {
@@ -108,7 +111,21 @@ void list_images(const Context& context, json& document, Table& table) {
   }
 }
 
+/// Says of each name whether it went; adds that to the document.
+void tell_removed(const Context& context, json& document, const std::string& name, bool removed,
+                  std::string_view why_not) {
+  document.push_back({{"name", name}, {"removed", removed}});
+  if (context.json) return;
+  *(removed ? context.out : context.err) << fmt::format("{}: {}\n", name, removed ? "removed" : why_not);
+}
+
 }  // namespace
+
+std::vector<std::string> made_images(const Context& context) {
+  std::vector<std::string> names;
+  for (const measure::StoredImage& image : stored_images(context)) names.push_back(image.name);
+  return names;
+}
 
 ExitCode list_environments(const EnvOrder& order, Context& context) {
   json document = json::array(), images_document = json::array();
@@ -148,7 +165,7 @@ ExitCode list_environments(const EnvOrder& order, Context& context) {
 
 ExitCode remove_environments(const EnvOrder& order, Context& context) {
   ExitCode code = ExitCode::Ok;
-  json document = json::array();
+  json document = json::array(), images = json::array();
   for (const measure::EnvironmentRecipe* recipe : order.recipes) {
     std::string error;
     std::error_code ignored;
@@ -158,14 +175,15 @@ ExitCode remove_environments(const EnvOrder& order, Context& context) {
       if (store == nullptr) return complain(context, ExitCode::Unavailable, error);
     }
     const bool removed = store != nullptr && store->remove(recipe->name);
-    document.push_back({{"name", recipe->name}, {"removed", removed}});
+    tell_removed(context, document, recipe->name, removed, "is not installed, or is being installed right now");
     if (!removed) code = ExitCode::NotFound;
-    if (!context.json) {
-      *(removed ? context.out : context.err) << fmt::format(
-          "{}: {}\n", recipe->name, removed ? "removed" : "is not installed, or is being installed right now");
-    }
   }
-  if (context.json) print_json(context, "env-remove", {{"environments", document}});
+  for (const std::string& image : order.images) {
+    const bool removed = measure::ImageStore(context.images_folder()).remove(image);
+    tell_removed(context, images, image, removed, "is gone, or is being made right now");
+    if (!removed) code = ExitCode::NotFound;
+  }
+  if (context.json) print_json(context, "env-remove", {{"environments", document}, {"images", images}});
   return code;
 }
 

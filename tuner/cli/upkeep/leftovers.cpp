@@ -41,15 +41,6 @@ Profiles read_profiles(const fs::path& folder) {
   return profiles;
 }
 
-/// The folder is what a run's folder must be: ROOT/<run id>, a real folder. A database that was edited or moved cannot
-/// name anything else for removal.
-bool is_run_folder(const db::RunFolder& run, const fs::path& root) {
-  const fs::path folder = fs::path(run.folder).lexically_normal();
-  std::error_code error;
-  return folder.is_absolute() && folder.parent_path() == root && folder.filename() == run.run &&
-         fs::is_directory(fs::symlink_status(folder, error));
-}
-
 struct TunedTrials {
   std::set<db::TrialId> trials;  ///< trials of campaigns that a living process tunes
   std::string campaign;          ///< the name of one, or empty
@@ -98,6 +89,13 @@ std::string why_environment_stays(const measure::Environment& environment, const
 }
 
 }  // namespace
+
+bool is_run_folder(const db::RunFolder& run, const fs::path& root) {
+  const fs::path folder = fs::path(run.folder).lexically_normal();
+  std::error_code error;
+  return folder.is_absolute() && folder.parent_path() == root && folder.filename() == run.run &&
+         fs::is_directory(fs::symlink_status(folder, error));
+}
 
 std::int64_t folder_bytes(const fs::path& folder) {
   std::int64_t bytes = 0;

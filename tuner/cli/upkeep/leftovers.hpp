@@ -59,6 +59,10 @@ struct LeftoverScope {
 [[nodiscard]] std::expected<void, std::string> remove_leftover(const Leftover& leftover, db::Store& store,
                                                                const Context& context);
 
+/// The folder is what a run's folder must be: ROOT/<run id>, a real folder. A database that was edited or moved cannot
+/// name anything else for removal.
+[[nodiscard]] bool is_run_folder(const db::RunFolder& run, const std::filesystem::path& root);
+
 /// Bytes of all files below, not following links. 0 where there is nothing.
 [[nodiscard]] std::int64_t folder_bytes(const std::filesystem::path& folder);
 
