@@ -35,11 +35,6 @@ bool PointSet::contains(std::uint64_t hash) const {
   return false;
 }
 
-void PointSet::clear() {
-  std::ranges::fill(slots_, 0);
-  size_ = 0;
-}
-
 void Pool::renew(space::Lattice& lattice, space::Random& random) {
   const bool filling = points_.empty();
   for (std::size_t i = 0; i < (filling ? kSize : kRenewed); ++i) {

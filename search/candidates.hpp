@@ -20,7 +20,6 @@ class PointSet {
   /// Whether it was new.
   bool insert(std::uint64_t hash);
   [[nodiscard]] bool contains(std::uint64_t hash) const;
-  void clear();
 
  private:
   std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(1024);  // 0: empty

@@ -65,10 +65,6 @@ void Feasibility::tell(space::Point point, bool worked) {
   s.stale = true;
 }
 
-std::size_t Feasibility::size() const {
-  return state_->points.size();
-}
-
 const std::vector<FailureRules::Rule>& Feasibility::rules() {
   return state_->rules.rules();
 }

@@ -35,7 +35,6 @@ class Feasibility {
 
   /// Adds a trial, or replaces the label of one told at the same point.
   void tell(space::Point point, bool worked);
-  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t failures() const;
   /// Whether a rule all but certainly forbids it.
   [[nodiscard]] bool forbids(space::Point point);

@@ -56,20 +56,6 @@ struct LinearModelOptions {
 /// of them explains is noise here: a local residual would take a disturbed run for a property of its configuration.
 inline constexpr LinearModelOptions kForReports{.local = false, .heavy_tails = true, .knee = 0.9, .doubt = 3};
 
-/// The effect of one level, against the average over the levels of its parameter, all else equal.
-struct LevelEffect {
-  space::Level level = 0;
-  std::size_t trials = 0;  ///< number of trials with this level
-  double mean = 0;         ///< log units: 0.1 is 10.5 % slower
-  Interval interval;       ///< 90 %
-};
-
-struct ParameterEffect {
-  std::size_t parameter = 0;
-  double share = 0;  ///< share of the explained variance, 0 to 1
-  std::vector<LevelEffect> levels;
-};
-
 struct Interaction {
   std::size_t first = 0, second = 0;
   double strength = 0;  ///< standard deviation of the posterior mean of f_ij over all pairs of levels, log units
@@ -147,7 +133,6 @@ class LinearModel {
   };
   [[nodiscard]] Difference difference(const space::PointList& from, const space::PointList& to);
 
-  [[nodiscard]] std::vector<ParameterEffect> effects();
   /// The strongest first.
   [[nodiscard]] std::vector<Interaction> interactions();
   [[nodiscard]] std::vector<Alias> aliased() const;

@@ -60,39 +60,6 @@ LinearModel::Difference LinearModel::difference(const space::PointList& from, co
           .without_one = {.lower = log_difference(least), .upper = log_difference(most)}};
 }
 
-std::vector<ParameterEffect> LinearModel::effects() {
-  auto& s = *state_;
-  s.update();
-  const auto& kernels = s.design.kernels();
-  const double ninety = student_quantile(State::kDegrees, 0.95);
-  std::vector<ParameterEffect> result(kernels.parameters());
-  std::vector<double> variances(kernels.parameters());
-  double total = 0;
-  std::vector<double> covariances(s.design.size());
-  for (std::size_t i = 0; i < kernels.parameters(); ++i) {
-    result[i].parameter = i;
-    for (std::size_t place = 0; place < kernels.levels(i); ++place) {
-      const auto row = row_of(s.design, kernels.first_row(i) + place);
-      for (std::size_t t = 0; t < row.size(); ++t) covariances[t] = s.scales.weights[i] * static_cast<double>(row[t]);
-      const auto moments = s.posterior.explain(covariances);
-      const double prior = s.scales.weights[i] * static_cast<double>(kernels.covariance(i, place, place));
-      const double sd = std::sqrt(std::max(prior - moments.variance, 0.0)) * s.widening() * s.target.scale;
-      const bool inactive = place == s.lattice.axis(i).levels;
-      LevelEffect effect{.level = inactive ? space::kNoLevel : static_cast<space::Level>(place),
-                         .mean = moments.mean * s.target.scale};
-      effect.interval = {.lower = effect.mean - ninety * sd, .upper = effect.mean + ninety * sd};
-      for (std::size_t t = 0; t < s.points.size(); ++t)
-        if (s.points[t][i] == effect.level) ++effect.trials;
-      variances[i] += effect.mean * effect.mean / static_cast<double>(kernels.levels(i));
-      result[i].levels.push_back(effect);
-    }
-    total += variances[i];
-  }
-  for (const auto& pair : interactions()) total += pair.strength * pair.strength;
-  for (std::size_t i = 0; i < result.size() && total > 0; ++i) result[i].share = variances[i] / total;
-  return result;
-}
-
 std::vector<Interaction> LinearModel::interactions() {
   auto& s = *state_;
   s.update();

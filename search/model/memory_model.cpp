@@ -14,8 +14,6 @@ namespace {
 
 /// The line and the limits meet after a few rounds: an excess can only push the line up.
 constexpr int kRounds = 8;
-// Farther than this a line through small batches is mostly noise, whatever its interval says.
-constexpr double kMostGrowth = 4;
 
 template <typename Peak>
 double scale_of(const std::vector<Peak>& peaks, const std::vector<Peak>& exceeded) {
@@ -176,44 +174,6 @@ std::optional<MemoryModel::Largest> MemoryModel::largest(const std::string& grou
     return fits + 1 < kUnbounded ? fits : kUnbounded;
   };
   return Largest{.lower = where(&Need::upper), .expected = where(&Need::expected), .upper = where(&Need::lower)};
-}
-
-LargestBatch::LargestBatch(std::vector<std::int64_t> candidates, double limit_bytes)
-    : candidates_(std::move(candidates)), limit_(limit_bytes) {}
-
-void LargestBatch::tell(std::int64_t batch, double peak_bytes) {
-  model_.tell("", batch, peak_bytes);
-  fitted_ = std::max(fitted_.value_or(batch), batch);
-}
-
-void LargestBatch::tell_out_of_memory(std::int64_t batch) {
-  model_.tell_out_of_memory("", batch, limit_);
-  failed_ = std::min(failed_.value_or(batch), batch);
-  ++failures_;
-}
-
-std::optional<std::int64_t> LargestBatch::next() const {
-  if (failures_ >= kMostFailures) return std::nullopt;
-  std::vector<std::int64_t> open;
-  for (const auto each : candidates_)
-    if ((!fitted_ || each > *fitted_) && (!failed_ || each < *failed_)) open.push_back(each);
-  if (open.empty()) return std::nullopt;
-  // The smallest first: nothing is known of memory yet, and a failure costs as much time as a success.
-  if (!fitted_) return open.front();
-  const auto resolution = 1 + kResolution;
-  if (failed_ && static_cast<double>(*failed_) <= static_cast<double>(*fitted_) * resolution) return std::nullopt;
-  // The first failure may be risked a little for a larger step; the last one only where nothing else is left to learn.
-  const double sure = failures_ == 0 ? 0.95 : 0.99;
-  std::optional<std::int64_t> step;
-  for (const auto each : open) {
-    if (static_cast<double>(each) > kMostGrowth * static_cast<double>(*fitted_)) break;
-    if (model_.fits("", each, limit_) >= sure) step = each;
-  }
-  if (step) return step;
-  // Nothing is nearly sure: the smallest step that would make a difference; it settles the question either way.
-  for (const auto each : open)
-    if (static_cast<double>(each) > static_cast<double>(*fitted_) * resolution) return each;
-  return open.back();
 }
 
 std::string group_of(const space::Configuration& configuration, std::span<const std::string> parameters) {

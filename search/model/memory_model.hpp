@@ -90,32 +90,6 @@ class MemoryModel {
   std::map<std::string, Group> groups_;
 };
 
-/// The way to the largest batch that fits: with every step as large as is nearly sure to fit, the last ones as bold as
-/// the out-of-memories left allow; after kMostFailures there is no further step.
-class LargestBatch {
- public:
-  static constexpr std::size_t kMostFailures = 2;
-  /// Batches that differ by less are the same in practice.
-  static constexpr double kResolution = 0.02;
-
-  /// `candidates`: ascending, not empty, positive.
-  LargestBatch(std::vector<std::int64_t> candidates, double limit_bytes);
-  /// The next batch to try. Empty: found, or none fits.
-  [[nodiscard]] std::optional<std::int64_t> next() const;
-  void tell(std::int64_t batch, double peak_bytes);
-  void tell_out_of_memory(std::int64_t batch);
-  /// The largest that has fitted so far.
-  [[nodiscard]] std::optional<std::int64_t> found() const { return fitted_; }
-  [[nodiscard]] const MemoryModel& model() const { return model_; }
-
- private:
-  std::vector<std::int64_t> candidates_;
-  double limit_;
-  MemoryModel model_;
-  std::optional<std::int64_t> fitted_, failed_;
-  std::size_t failures_ = 0;
-};
-
 /// A measured peak with everything that was set.
 struct MemoryObservation {
   space::Configuration configuration;

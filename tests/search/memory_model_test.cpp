@@ -112,58 +112,6 @@ TEST_CASE("intervals of memory hold as often as they say", "[model]") {
   CHECK(inside < 0.96 * kMachines);  // the physical bounds are never too tight, so it may be a little more
 }
 
-TEST_CASE("the largest batch that fits is found with at most two out-of-memories", "[model]") {
-  std::vector<std::int64_t> every;
-  for (std::int64_t batch = 1; batch <= 1024; ++batch) every.push_back(batch);
-  std::vector<std::int64_t> powers;
-  for (std::int64_t batch = 1; batch <= 4096; batch *= 2) powers.push_back(batch);
-  for (const auto& candidates : {every, powers}) {
-    space::Random random(5);
-    int trials = 0;
-    int exact = 0;
-    constexpr int kMachines = 300;
-    for (int i = 0; i < kMachines; ++i) {
-      const auto machine = made_up(random);
-      LargestBatch search(candidates, machine.limit);
-      int failures = 0;
-      while (const auto batch = search.next()) {
-        ++trials;
-        const double peak = machine.need(*batch) + machine.noise * normal(random);
-        if (peak > machine.limit) {
-          ++failures;
-          search.tell_out_of_memory(*batch);
-        } else {
-          search.tell(*batch, peak);
-        }
-        REQUIRE(trials < 200 * (i + 1));
-      }
-      CHECK(failures <= 2);
-      REQUIRE(search.found().has_value());
-      // What chance adds to a peak, and the resolution, are what may be missing.
-      std::int64_t largest = 0;
-      for (const auto each : candidates)
-        if (machine.need(each) <= machine.limit) largest = each;
-      // Where chance decides whether the next one fits, either answer is right.
-      exact += *search.found() == largest || std::abs(machine.need(largest) - machine.limit) < 4 * machine.noise;
-      std::int64_t surely = 0;
-      for (const auto each : candidates)
-        if (machine.need(each) + 4 * machine.noise <= machine.limit) surely = each;
-      CHECK(static_cast<double>(*search.found()) >= 0.97 * static_cast<double>(surely));
-      CHECK(machine.need(*search.found()) <= machine.limit + 4 * machine.noise);
-    }
-    CHECK(trials < 12 * kMachines);
-    if (candidates.size() == powers.size()) CHECK(exact > 0.97 * kMachines);
-  }
-}
-
-TEST_CASE("no batch that fits is an answer, after one try", "[model]") {
-  LargestBatch search({32, 64}, 100);
-  CHECK(search.next() == 32);
-  search.tell_out_of_memory(32);
-  CHECK_FALSE(search.next().has_value());
-  CHECK_FALSE(search.found().has_value());
-}
-
 TEST_CASE("the grouping finds the parameters that change the line, and no others", "[model]") {
   space::Random random(3);
   std::vector<MemoryObservation> observations;

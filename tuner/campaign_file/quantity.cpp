@@ -121,17 +121,6 @@ std::expected<std::int64_t, std::string> parse_size(std::string_view text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::string size_text(std::int64_t bytes) {
-  constexpr std::array kNames{"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; unit + 1 < kNames.size() && std::abs(value) >= kKibi; ++unit) value /= kKibi;
-  std::string number = fmt::format("{:.2f}", value);
-  number.erase(number.find_last_not_of('0') + 1);
-  if (number.back() == '.') number.pop_back();
-  return number + kNames[unit];
-}
-
 std::expected<TimeOfDay, std::string> parse_time_of_day(std::string_view text) {
   const auto wrong = std::unexpected(std::string("a time of day such as \"07:00\" (00:00 to 23:59)"));
   const std::size_t colon = text.find(':');

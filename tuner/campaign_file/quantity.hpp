@@ -25,8 +25,6 @@ using TimeOfDay = space::TimeOfDay;
 
 /// "512MiB", "8GiB", "8GB", "1000000" : a number with B, kB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (of 1024).
 [[nodiscard]] std::expected<std::int64_t, std::string> parse_size(std::string_view text);
-/// "8GiB", "1.5GiB", "700B": at most two decimals.
-[[nodiscard]] std::string size_text(std::int64_t bytes);
 
 /// "07:00", "7:00", "23:59".
 [[nodiscard]] std::expected<TimeOfDay, std::string> parse_time_of_day(std::string_view text);
