@@ -266,6 +266,8 @@ class TuneCommand(unittest.TestCase):
             self.assertNotIn("threads", best["default"]["configuration"])
             again = workspace.run(*tune, check=0, cwd=workspace.folder)
             self.assertIn("Continuing after 3 finished trials", again.stderr)
+            profile = json.loads((workspace.data / "profiles" / "train.json").read_text())
+            self.assertAlmostEqual(profile["estimate"]["seconds"] / best["best"]["seconds"], 1, delta=0.05)
             self.assertNotIn("runs once", again.stderr)
 
             dry = workspace.run("apply", "train", "--dry-run", check=0, cwd=workspace.folder).stdout
@@ -291,6 +293,10 @@ class TuneCommand(unittest.TestCase):
             self.assertNotIn("keeps both", done.stderr)
             best = workspace.json("best")
             self.assertEqual((best["campaign"], best["best"]["configuration"]["fast"]), ("whole", True))
+            # What leaves this machine forecasts what was measured.
+            exported = workspace.run("export", "whole", "--force", "--format", "json", "--output", "-", check=0)
+            profile = json.loads(exported.stdout)
+            self.assertAlmostEqual(profile["estimate"]["seconds"] / best["best"]["seconds"], 1, delta=0.05)
 
             done = workspace.run(*tune, "--wall", "2s", "--", "python3", "train.py", "--delay", "15", check=0,
                                  cwd=workspace.folder)

@@ -21,6 +21,7 @@
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign/unix_time.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 #include "tuner/deploy/bundle_parts.hpp"
 #include "tuner/deploy/container.hpp"
 #include "tuner/deploy/exporter.hpp"
@@ -180,10 +181,10 @@ std::expected<MeasuredOn, std::string> measured_on(const db::Store& store, const
   return result;
 }
 
-std::vector<measure::RunSummary> summaries_of(const db::TrialDetail& detail, const space::Workload& workload,
+std::vector<measure::RunSummary> summaries_of(const db::TrialDetail& detail, const db::CampaignSummary& campaign,
                                               space::Purpose purpose) {
-  const auto schedule =
-      measure::schedule_of(workload, detail.stored.trial.configuration, 128, protocol::PartialBatch::Train);
+  const tuner::CampaignSections sections = tuner::sections_of(campaign.spec);
+  const auto schedule = tuner::trial_schedule(sections.worker, sections.workload, detail.stored.trial.configuration);
   std::vector<measure::RunSummary> summaries;
   for (const db::StoredRun& stored : detail.runs) {
     const space::Run& run = stored.record.run;
@@ -195,9 +196,9 @@ std::vector<measure::RunSummary> summaries_of(const db::TrialDetail& detail, con
 }
 
 /// Not the stored estimate: that is for the campaign's own horizon, and this profile may be for another.
-std::optional<space::Estimate> estimate_at(const db::TrialDetail& detail, const space::Workload& workload,
+std::optional<space::Estimate> estimate_at(const db::TrialDetail& detail, const db::CampaignSummary& campaign,
                                            double epochs) {
-  const auto summaries = summaries_of(detail, workload, space::Purpose::Search);
+  const auto summaries = summaries_of(detail, campaign, space::Purpose::Search);
   return summaries.empty() ? std::nullopt : std::optional(measure::estimate_at(summaries, epochs));
 }
 
@@ -212,8 +213,7 @@ std::optional<StepForecast> step_of(const db::Store& store, const db::CampaignSu
   }
   std::vector<double> steps;
   const auto add = [&](space::Purpose purpose) {
-    for (const auto& summary : summaries_of(detail, profile.workload, purpose))
-      steps.push_back(summary.parts.steady_step);
+    for (const auto& summary : summaries_of(detail, campaign, purpose)) steps.push_back(summary.parts.steady_step);
   };
   add(space::Purpose::Search);
   const auto comparisons = store.comparisons(campaign.id);
@@ -250,7 +250,7 @@ Profile profile_of(const tuner::Answer& answer, const db::StoredTrial& best, con
   const bool to_target = answer.target && answer.target->best;
   if (to_target) profile.epochs = answer.target->best->epochs.mean;
   if (answer.objective.target) profile.minimise = "time";
-  profile.estimate = estimate_at(detail, profile.workload, profile.epochs);
+  profile.estimate = estimate_at(detail, answer.campaign, profile.epochs);
   if (!answer.objective.target && answer.verdict && answer.comparison &&
       answer.comparison->record.candidate == best.trial.configuration)
     profile.gain = gain_of(*answer.verdict, answer.comparison->record.baseline);

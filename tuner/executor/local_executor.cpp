@@ -12,6 +12,7 @@
 #include "space/digest.hpp"
 #include "space/unix_time.hpp"
 #include "tuner/campaign_file/framework_values.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 #include "tuner/executor/own_build.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/executor/python_worker.hpp"
@@ -105,9 +106,7 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_own(
   PreparedWorker prepared;
   prepared.launch = *std::move(launch);
   prepared.own = std::make_shared<const measure::CommandTemplate>(spec_.worker.own);
-  auto schedule =
-      measure::schedule_of(spec_.workload, spec_.worker.own.whole() ? space::Configuration{} : configuration, 1,
-                           protocol::PartialBatch::Train);
+  auto schedule = trial_schedule(spec_.worker, spec_.workload, configuration);
   if (!schedule) return failure(space::Outcome::Unsupported, schedule.error());
   prepared.schedule = *schedule;
   return prepare_command(spec_, configuration, options_.installation, std::move(prepared));
@@ -126,7 +125,7 @@ std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_referen
 std::expected<PreparedWorker, PreparationFailure> LocalExecutor::prepare_worker(
     const WorkerChoice& choice, const space::Configuration& configuration, const std::stop_token& stop) {
   PreparedWorker prepared;
-  auto schedule = measure::schedule_of(spec_.workload, configuration, 128, protocol::PartialBatch::Train);
+  auto schedule = trial_schedule(choice, spec_.workload, configuration);
   if (!schedule) return failure(space::Outcome::Unsupported, schedule.error());
   prepared.schedule = *schedule;
   auto launch = measure::launch_settings(configuration, machine_);

@@ -3,6 +3,7 @@
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 
 namespace nocturne::tuner {
 
@@ -10,7 +11,7 @@ std::optional<AnswerPairs> pairs_of(const db::Store& store, const Answer& answer
   if (!answer.comparison || !answer.baseline || !answer.best) return std::nullopt;
   const CampaignSections sections = sections_of(answer.campaign.spec);
   const auto schedule = [&](const db::StoredTrial& trial) {
-    return measure::schedule_of(sections.workload, trial.trial.configuration, 128, protocol::PartialBatch::Train);
+    return trial_schedule(sections.worker, sections.workload, trial.trial.configuration);
   };
   const auto baseline = schedule(*answer.baseline);
   const auto candidate = schedule(*answer.best);

@@ -11,6 +11,7 @@
 #include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -229,7 +230,7 @@ std::vector<Reign> reigns_beyond_noise(std::span<const db::StoredTrial> trials) 
 std::vector<TrialBreakEven> stored_break_evens(const db::Store& store, const db::CampaignSummary& campaign,
                                                std::span<const db::StoredTrial> trials) {
   const auto comparisons = store.comparisons(campaign.id);
-  const space::Workload workload = workload_of(campaign.spec);
+  const CampaignSections sections = sections_of(campaign.spec);
   const auto number_of = [&](const space::Configuration& configuration) -> std::int64_t {
     const auto found = std::ranges::find_if(
         trials, [&](const db::StoredTrial& each) { return each.trial.configuration == configuration; });
@@ -240,16 +241,14 @@ std::vector<TrialBreakEven> stored_break_evens(const db::Store& store, const db:
     TrialBreakEven found{.baseline = number_of(comparison.record.baseline),
                          .candidate = number_of(comparison.record.candidate)};
     if (found.baseline < 0 || found.candidate < 0) continue;
-    const auto baseline =
-        measure::schedule_of(workload, comparison.record.baseline, 128, protocol::PartialBatch::Train);
-    const auto candidate =
-        measure::schedule_of(workload, comparison.record.candidate, 128, protocol::PartialBatch::Train);
+    const auto baseline = trial_schedule(sections.worker, sections.workload, comparison.record.baseline);
+    const auto candidate = trial_schedule(sections.worker, sections.workload, comparison.record.candidate);
     if (!baseline || !candidate) continue;
     const auto stored = stored_pairs(store, comparison, *baseline, *candidate);
     if (stored.pairs.size() < 2) continue;
     found.pairs = std::ssize(stored.pairs);
     found.confidence = kStatedConfidence;
-    found.result = measure::break_even(stored.pairs, look_confidence(found.pairs, sections_of(campaign.spec).verify));
+    found.result = measure::break_even(stored.pairs, look_confidence(found.pairs, sections.verify));
     result.push_back(found);
   }
   return result;
