@@ -307,6 +307,7 @@ nlohmann::json to_json(const CommandTemplate& command) {
   for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
   if (const EpochEnds& ends = command.epoch_ends; ends.steps > 0)
     document["epoch_ends"] = {{"steps", ends.steps}, {"examples", ends.examples}};
+  if (!command.step.empty()) document["step"] = command.step;
   if (command.files != Files::InPlace) document["files"] = to_text(command.files);
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
   for (const auto& path : command.sources) document["sources"].push_back(path.string());
@@ -336,6 +337,9 @@ std::expected<void, std::string> read_module(const nlohmann::json& document, Com
     if (command.epoch_ends.steps < kFewestStepsOfEpoch || command.epoch_ends.examples < 1)
       return std::unexpected(fmt::format("epoch_ends: expected steps (at least {}) and examples", kFewestStepsOfEpoch));
   }
+  const nlohmann::json step = document.value("step", nlohmann::json(""));
+  if (!step.is_string()) return std::unexpected("step: expected what a step is, such as \"optimizer step\"");
+  command.step = step.get<std::string>();
   const nlohmann::json files = document.value("files", nlohmann::json("in place"));
   const auto known = std::ranges::find(kFiles, files, &std::pair<Files, std::string_view>::second);
   if (known == kFiles.end()) return std::unexpected(R"(files: expected "in place", "private" or "private folder")");

@@ -54,6 +54,10 @@ struct Lever {
   friend bool operator==(const Lever&, const Lever&) = default;
 };
 
+/// What the module in front of a PyTorch script counts as a step (kernels/inject).
+inline constexpr const char* kOptimizerStep = "optimizer step";
+inline constexpr const char* kBackward = "backward";
+
 /// What the command may change where it runs.
 enum class Files {
   InPlace,        ///< as if the user had started it
@@ -81,6 +85,7 @@ struct CommandTemplate {
   std::string accuracy = {};
   std::map<std::string, Lever> levers = {};  ///< by the name of their parameter
   EpochEnds epoch_ends = {};                 ///< with Timing::Steps
+  std::string step = {};  ///< with Timing::Steps: what each run counts as one, "backward"; empty: each decides itself
   Files files = Files::InPlace;
   std::vector<std::filesystem::path> shared = {};  ///< absolute: folders that stay the user's own in a private view
   std::vector<std::filesystem::path> sources =
@@ -133,11 +138,11 @@ struct CommandPlace {
 [[nodiscard]] std::string state_of_sources(const CommandTemplate& command);
 
 [[nodiscard]] nlohmann::json to_json(const Lever& lever);
-/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, epoch_ends, files, shared,
-/// sources.
+/// Keys as in campaign files: template, environment, folder, time, accuracy, levers, epoch_ends, step, files,
+/// shared, sources.
 [[nodiscard]] nlohmann::json to_json(const CommandTemplate& command);
-/// Reads accuracy, levers, epoch_ends, files, shared and sources of such a document into `command`. The error names the
-/// key and what was expected.
+/// Reads accuracy, levers, epoch_ends, step, files, shared and sources of such a document into `command`. The error
+/// names the key and what was expected.
 [[nodiscard]] std::expected<void, std::string> read_module(const nlohmann::json& document, CommandTemplate& command);
 /// Reads a document that was checked before, or a profile that anybody may have edited. The error names the key.
 [[nodiscard]] std::expected<CommandTemplate, std::string> command_from_json(const nlohmann::json& document);

@@ -157,7 +157,7 @@ CommandTemplate read_command(Checks& checks, const fs::path& home) {
   if (words == nullptr) {
     if (checks.root().contains("/worker/template"_json_pointer)) return command;  // the schema has said what is wrong
     for (const char* key :
-         {"environment", "folder", "time", "accuracy", "levers", "epoch_ends", "files", "shared", "sources"}) {
+         {"environment", "folder", "time", "accuracy", "levers", "epoch_ends", "step", "files", "shared", "sources"}) {
       if (checks.get("/worker", key) == nullptr) continue;
       checks.add(pointer_to("/worker", key), fmt::format("'{}' without 'template'", key),
                  "it belongs to a command of your own, whose words stand in 'template'", {}, At::Key);
@@ -198,6 +198,7 @@ space::Workload command_workload(Checks& checks, const CommandTemplate& command)
   CommandTemplate made_of_whatever = command;  // an edited script trains the same workload, as far as anybody knows
   made_of_whatever.sources.clear();
   made_of_whatever.epoch_ends = {};  // what is seen of it
+  made_of_whatever.step.clear();
   workload.network =
       text("network", "own-" + space::short_digest(measure::to_json(made_of_whatever).dump()).substr(0, 12));
   workload.data = text("data", "own");

@@ -176,6 +176,7 @@ void plan_command(const CampaignSpec& spec, const space::Configuration& configur
   if (const auto variables = measure::fill_environment(command, configuration, run))
     for (const auto& [name, value] : *variables) plan.environment[name] = value;
   plan.request.accuracy = false;
+  if (!command.step.empty()) plan.environment["NOCTURNE_INJECT_STEP"] = command.step;
   if (order.curve) return plan_curve(prepared, order, plan);
   if (command.epoch_ends.steps > 0 && !learns) ask_for_epoch_ends(command.epoch_ends, 0, plan.environment);
   plan.request.epochs = 0;

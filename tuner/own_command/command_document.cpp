@@ -293,6 +293,7 @@ measure::CommandTemplate template_of(const OwnCommand& command, const std::vecto
                                .pattern = command.pattern,
                                .accuracy = command.accuracy,
                                .epoch_ends = command.epoch_ends,
+                               .step = command.step,
                                .files = command.files,
                                .shared = command.shared};
   for (const std::string& word : words) own.groups.push_back({word});

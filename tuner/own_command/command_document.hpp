@@ -36,6 +36,7 @@ struct OwnCommand {
   std::vector<SeenLever> levers;  ///< that were seen to apply
   bool allow_batch = false;       ///< levers that change what is learnt may be used
   measure::EpochEnds epoch_ends = {};
+  std::string step = {};  ///< what each run counts as one, where it could count otherwise
   measure::Files files = measure::Files::InPlace;
   std::vector<std::filesystem::path> shared;  ///< absolute
   std::vector<std::string> sources;  ///< absolute: files that it is made of, beside the script that its words name

@@ -1,7 +1,8 @@
 """PyTorch: an optimizer's step is an event, and the smallest period of their sequence a step.
 
 Where no optimizer is used (a script that writes its own update), where a step takes over five seconds of several
-backwards (LBFGS), or where optimizers step inside a backward, backwards are counted. Waiting for data, epochs and the
+backwards (LBFGS), or where optimizers step inside a backward, backwards are counted. Of the five seconds the first run
+decides alone: later ones count what it counted. Waiting for data, epochs and the
 batch are DataLoader's. What a share of a step means, by the clock of the process that trains:
 
     data        in the DataLoader's __next__
@@ -77,6 +78,7 @@ class Training(Events):
         self.cuda = False
         self.optimizers = weakref.WeakValueDictionary()  # by id, those that were made and live
         self.unit = "optimizer step"
+        self.expected = session.environment.get("NOCTURNE_INJECT_STEP")  # what other runs counted; None: not known
         self.in_backward = False
         self.backwards = 0            # since the last event
         self.portion = None           # batches of the first step; None: not known
@@ -218,13 +220,20 @@ class Training(Events):
             self.count_backwards(NO_OPTIMIZER)
         elif self.backwards == 1:
             self.first_backward_at = now
-        elif self.unit == "optimizer step" and now - self.first_backward_at > SLOW_S:
+        elif self.unit == "optimizer step" and self.expects_backwards(now - self.first_backward_at):
             self.count_backwards("a step of the optimizer takes more than %d s and several backwards: each backward "
                                  "counts as a step" % SLOW_S)
         if self.unit == "backward":
             self.stepped("backward")
 
+    def expects_backwards(self, seconds):
+        """Whether several backwards of one step, so far in `seconds`, are counted: as other runs did, where that is known."""
+        return self.expected == "backward" if self.expected else seconds > SLOW_S
+
     def count_backwards(self, why):
+        if self.expected == "optimizer step" and not self.unused:
+            self.recorder.refuse("failed", why + ", and steps of the optimizer were expected: another amount of work "
+                                                 "cannot be compared")
         self.session.note(why)
         self.unit = "backward"
         self.periods.forget()

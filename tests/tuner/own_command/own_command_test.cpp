@@ -241,6 +241,27 @@ TEST_CASE("a run cuts its first two epochs short where its campaign says so, and
   CHECK(asked({.purpose = space::Purpose::Gate, .steps = 4, .learning = RunOrder::Learning::Start}).empty());
 }
 
+TEST_CASE("every run of a campaign counts as steps what the first one did", "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  command.timing = measure::Timing::Steps;
+  command.steps_per_epoch = 100;
+  const std::string workload = spec_of(command).workload.network;
+  command.step = measure::kBackward;
+  const CampaignSpec spec = spec_of(command);
+  CHECK(spec.worker.own.step == measure::kBackward);
+  CHECK(spec.workload.network == workload);
+  PreparedWorker prepared;
+  prepared.own = std::make_shared<const measure::CommandTemplate>(spec.worker.own);
+  for (const RunOrder& order :
+       {RunOrder{.purpose = space::Purpose::Search, .steps = 40},
+        RunOrder{.purpose = space::Purpose::Verify, .steps = 40},
+        RunOrder{.purpose = space::Purpose::Gate, .steps = 4, .learning = RunOrder::Learning::Start}}) {
+    measure::RunPlan plan;
+    plan_command(spec, spec.space.default_configuration(), prepared, order, {}, plan);
+    CHECK(plan.environment.at("NOCTURNE_INJECT_STEP") == "backward");
+  }
+}
+
 TEST_CASE("epochs are cut where a training has enough of them, and enough steps in each", "[own_command]") {
   CommandProbe seen{.timing = measure::Timing::Steps,
                     .training = SeenTraining{.framework = "pytorch",

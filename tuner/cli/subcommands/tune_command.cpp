@@ -290,6 +290,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   plan_turns(seen, command);
   if (seen.training) {
     if (seen.epoch_end && seen.epoch_end->in_each_run) command.epoch_ends = seen.epoch_end->cut;
+    if (seen.training->unit == measure::kOptimizerStep || seen.training->unit == measure::kBackward)
+      command.step = seen.training->unit;
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
     command.sets_threads = seen.training->refused.contains("threads");
@@ -311,8 +313,10 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
 void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
-  if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own) && is_private(command))
-    command.epoch_ends = own.epoch_ends;
+  if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own)) {
+    command.step = own.step;
+    if (is_private(command)) command.epoch_ends = own.epoch_ends;
+  }
   for (const auto& source : document.value("/worker/sources"_json_pointer, nlohmann::json::array()))
     command.sources.push_back(source.get<std::string>());
   for (const auto& parameter : document.value("/space/parameters"_json_pointer, nlohmann::json::array())) {
