@@ -192,7 +192,7 @@ class Training(unittest.TestCase):
             imported.write_text(text)
         self.assertIn("was edited since it was tuned", written.stderr)
         self.assertIn("runs once", written.stderr)
-        self.assertIn("measured anew, for the 2. time: a file of its training was edited", " ".join(again.stderr.split()))
+        self.assertIn("measured anew, as generation 2: a file of its training was edited", " ".join(again.stderr.split()))
         self.assertNotIn("edited", same.stderr)  # than it was in the last generation
         self.assertEqual([pathlib.Path(each).name for each in json.loads(written.stdout)["worker"]["sources"]], sorted(SCRIPTS))
         self.assertIn("was edited", self.place.run(*words, check=0, cwd=self.folder).stderr)

@@ -304,8 +304,9 @@ std::optional<db::StoredTrial> Campaign::measure_now(const char* source, const s
 }
 
 void Campaign::announce_end(const SessionResult& result) {
-  const std::string sentence = fmt::format("the search ended after {} trials, {} of them failed: {}", state_.finished(),
-                                           state_.failed(), result.because);
+  const std::string sentence =
+      fmt::format("the search ended after {} trial{}, {} of them failed: {}", state_.finished(),
+                  state_.finished() == 1 ? "" : "s", state_.failed(), result.because);
   log_.log(result.ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
   session_.observer.search_ended(sentence);
 }

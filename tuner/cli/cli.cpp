@@ -175,6 +175,11 @@ std::string forgotten_dashes(const CLI::App& app, std::span<const std::string> a
   if (app.get_name() != "tune" || app.count("file") == 0) return {};
   const auto begin = std::ranges::find(arguments, app.get_option("file")->as<std::string>());
   if (begin == arguments.end() || begin->ends_with(".json")) return {};
+  // Before it stands an option that nobody knows: that is what is wrong, and this may be its value.
+  const auto is_unknown = [&](const std::string& word) {
+    return word.starts_with("-") && std::ranges::find(arguments.begin(), begin, word) != begin;
+  };
+  if (std::ranges::any_of(app.remaining(true), is_unknown)) return {};
   std::vector<std::string> words(std::ranges::find(arguments.begin(), begin, "tune"), begin);
   words.emplace_back("--");
   words.insert(words.end(), begin, arguments.end());

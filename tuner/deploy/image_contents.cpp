@@ -160,9 +160,12 @@ std::string image_name(const Profile& profile) {
 namespace {
 
 std::string comments_of(const Profile& profile, const ImageContents& contents) {
+  const std::string what =
+      has_own_command(profile)
+          ? "Starts the command"
+          : fmt::format("Trains {} on {}", comment_text(profile.workload.network), comment_text(profile.workload.data));
   std::string text =
-      fmt::format("# Trains {} on {} as measured in campaign {}, trial {}.\n", comment_text(profile.workload.network),
-                  comment_text(profile.workload.data), comment_text(profile.campaign), profile.trial);
+      fmt::format("# {} as measured in campaign {}, trial {}.\n", what, comment_text(profile.campaign), profile.trial);
   text += proof_comments(profile, "This configuration");
   if (!contents.obstacle.empty()) return text + "# No image: " + comment_text(contents.obstacle) + ".\n";
   if (profile.container) {

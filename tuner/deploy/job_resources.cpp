@@ -69,10 +69,9 @@ std::string resource_comments(const Profile& profile, const JobResources& resour
   text += "\n";
   if (resources.wall) {
     text += fmt::format(
-        "# Time: the upper end of the forecast's 95 % interval for {:g} epochs, and a minute to start. For more "
-        "epochs\n"
-        "# ask for more: options of the command line take precedence over these lines.\n",
-        profile.epochs);
+        "# Time: the upper end of the forecast's 95 % interval for {:g} epoch{}, and a minute to start. For more\n"
+        "# epochs ask for more: options of the command line take precedence over these lines.\n",
+        profile.epochs, profile.epochs == 1 ? "" : "s");
   } else {
     text += "# No forecast of the time: name it on the command line.\n";
   }

@@ -58,7 +58,8 @@ std::string script_heading(const Profile& profile) {
     text += fmt::format("#   {} = {}\n", comment_text(name), comment_text(space::to_text(value)));
   text += fmt::format("# Written by nocturne {} ({}) at {}.\n", comment_text(profile.nocturne_version),
                       comment_text(profile.nocturne_commit), comment_text(profile.created));
-  text += "#\n# Use: sh FILE [ARGUMENT...]        arguments are added to the command's own\n";
+  text +=
+      fmt::format("#\n# Use: sh FILE {}        arguments are added to the command's own\n", argument_words(profile));
   if (!is_watched(profile)) return text;
   text +=
       "#   WATCH=1      its first steps are compared with those measured; what was seen is kept for nocturne list\n"
@@ -140,6 +141,10 @@ std::string source_lines(const Profile& profile) {
 
 bool has_own_command(const Profile& profile) {
   return profile.training.own_command.is_object();
+}
+
+std::string argument_words(const Profile& profile) {
+  return has_own_command(profile) ? "[ARGUMENT...]" : "[--epochs N]";
 }
 
 std::expected<std::vector<std::string>, std::string> own_words(const Profile& profile) {

@@ -15,6 +15,10 @@ namespace nocturne::deploy {
 /// The profile is one of a command of the user's own.
 [[nodiscard]] bool has_own_command(const Profile& profile);
 
+/// What may stand behind the name of a script that trains as the profile says: "[--epochs N]", or words of the
+/// command's own.
+[[nodiscard]] std::string argument_words(const Profile& profile);
+
 /// The words of the profile's configuration. REQUIRES: has_own_command(). The error is a sentence.
 [[nodiscard]] std::expected<std::vector<std::string>, std::string> own_words(const Profile& profile);
 

@@ -50,6 +50,11 @@ std::expected<db::StoredTrial, std::string> ProfileMember::trial_of(const space:
 std::expected<void, std::string> ProfileMember::begin(const space::Configuration& configuration) {
   named_.open(true);
   is_open_ = true;
+  // What cannot be prepared at all is said before the default is measured.
+  if (const auto prepared = session_.prepare(configuration); !prepared) {
+    return std::unexpected(fmt::format("the profile does not train here: {}: {}",
+                                       space::to_text(prepared.error().outcome), prepared.error().reason));
+  }
   tuner::FinalistGate gate(session_, std::nullopt);
   auto baseline = trial_of(spec_.space.default_configuration(), "the default", gate);
   if (!baseline) return std::unexpected(baseline.error());

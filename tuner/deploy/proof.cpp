@@ -34,11 +34,12 @@ std::string missing_verdict(const tuner::Answer& answer) {
         "and nothing has checked how it trains: '{}' does both{}",
         number, compared->verdict, compared->low_percent, compared->high_percent, compared->pairs, command, longer);
   }
+  const double epochs = answer.objective.primary;
   return fmt::format(
-      "trial {} was not compared with the default for {:g} epochs in fresh pairs yet: '{}' does that{} (the horizons "
-      "are "
-      "the 'epochs' of the campaign's objective)",
-      number, answer.objective.primary, command, longer);
+      "trial {} was not compared with the default for {:g} epoch{} in fresh pairs yet: '{}' does that{}{}", number,
+      epochs, epochs == 1 ? "" : "s", command, longer,
+      tuner::tunes_own_command(answer.campaign.spec) ? ""
+                                                     : " (the horizons are the 'epochs' of the campaign's objective)");
 }
 
 }  // namespace

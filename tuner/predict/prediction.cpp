@@ -320,12 +320,18 @@ std::expected<PredictedRanking, std::string> predict_ranking(const db::Store& st
   if (!lattice.point_of(question.usual)) return std::unexpected("the default is no configuration of the space");
   auto pasts = past_campaigns(store, spec, lattice, objective);
   std::ranges::stable_sort(pasts, {}, [&](const Past& each) { return distance(each, question.place); });
+  const auto peaks = peaks_of_question(store, spec, wishes);
   RooflineOffsets offsets;
-  offsets.add(question.place, peaks_of_question(store, spec, wishes));
+  offsets.add(question.place, peaks);
   for (const Past& past : pasts) offsets.add(past.place, past.peaks);
   auto known = measurements_of(pasts, lattice, offsets);
   const bool few = known.size() < kFewestToPredict;
-  if (few && !(pasts.empty() && offsets.known())) {
+  if (few) {  // the machine's own figures say as much as if nothing had been measured anywhere
+    pasts.clear();
+    offsets = RooflineOffsets();
+    offsets.add(question.place, peaks);
+  }
+  if (few && !offsets.known()) {
     return std::unexpected(
         fmt::format("{} trials of all campaigns say something of this space, and {} are the fewest to predict from",
                     known.size(), kFewestToPredict));

@@ -103,6 +103,8 @@ void choose_storage(Deployment& deployment, FragmentSubject& subject) {
 
 void note_evidence(Deployment& deployment) {
   if (deployment.profile || !deployment.offer) return;
+  if (command_words(deployment.request).empty())
+    deployment.notes.push_back("the job starts nothing: the request names no executable, and no training was measured");
   deployment.notes.push_back(
       fmt::format("nothing was measured for this request: {} has what it demands ({}), and no speed is claimed; --tune "
                   "measures what it leaves open",

@@ -234,7 +234,10 @@ std::string application_lines(const Deployment& deployment) {
       request.optimisation.value("/app_type-hpc/parallelisation-openmp/affinity"_json_pointer, Json());
   if (affinity.is_string())
     text += fmt::format("export OMP_PROC_BIND={}\n", deploy::shell_quote(affinity.get<std::string>()));
-  if (words.empty()) return text + "# The request names no executable: this is the image alone.\n";
+  if (words.empty())
+    return text +
+           "# The request names no executable: this is the image alone.\n"
+           "echo 'nothing is started: the request names no executable, and no training was measured' >&2\n";
   const bool slurm = request.scheduler() == "slurm";
   const std::string launcher =
       parallelism.launched ? fmt::format("{} {} ", slurm ? "srun -n" : "mpirun -np", parallelism.ranks) : "";

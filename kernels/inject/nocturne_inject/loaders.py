@@ -31,6 +31,8 @@ MOST_AHEAD = 64      # batches that are fetched before the backward pass of the 
 # Modules of objects that break, or read wrong data, where processes share them.
 OPEN_FILES = {"h5py", "lmdb", "sqlite3", "tables", "_io", "zipfile", "tarfile"}
 
+FASTAI = ("fastai has loaders and optimizers of its own: what stands between its epochs is not seen, and no lever changes them "
+          "(DataLoaders(..., num_workers=N) is the script's to try)")
 STATEFUL = "torchdata.stateful_dataloader"  # whose loader and batch sampler repeat PyTorch's
 
 _rules = []  # [(order, lever, rule)]
@@ -221,7 +223,8 @@ class Loaders(object):
             return None
         known = self.known.get(loader)
         if known is None:
-            known = self.known[loader] = levers.Loader("fastai", loader.bs, batches=len(loader), examples=getattr(loader, "n", None))
+            known = self.known[loader] = levers.Loader("fastai", loader.bs, batches=len(loader))
+            self.session.note(FASTAI)
             if self.closely and self.first:
                 known.loop = loops.of_training(sys._getframe(2))
         return known

@@ -466,6 +466,8 @@ class Length(object):
         counted = self._counted()
         if counted and not self.epochs:
             return {"steps_in_all": counted, "trains": self.called.loop.text}
+        if self.called and not self.epochs and steps_per_epoch is None:
+            return {}  # of how many such rounds the others are a part is not known before their number has gone on twice
         loops = self.first[0] if self.each else []
         steps = max(1, loops[0].count // self.each) if loops else None
         if steps_per_epoch is None and len(loops) == 2 and not loops[0].outlives:

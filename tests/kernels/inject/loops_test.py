@@ -543,6 +543,26 @@ class Lengths(Loops):
             agent.learn(next(epochs))
         self.assertEqual(self.says(), {})
 
+    def test_rounds_of_a_loop_that_counts_what_it_calls_are_no_epochs_of_all(self):
+        class Agent:
+            played = 0
+
+            def learn(agent, batches):
+                agent.played += 8192
+                for epoch in range(10):
+                    for batch in batches:
+                        self.step()
+                        if self.steps == 128 * 9:  # nine epochs of the first round
+                            raise TimeoutError
+
+        for batches in (range(0, 8192, 64), ["batches"] * 128):
+            self.setUp()
+            agent = Agent()
+            with self.assertRaises(TimeoutError):
+                while agent.played < 60000:
+                    agent.learn(batches)
+            self.assertEqual(self.says(), {})
+
     def test_a_number_of_updates_is_that_of_the_steps(self):
         class Trainer:
             updates = 0

@@ -163,6 +163,9 @@ TEST_CASE("what was seen of deployments is listed, the last lines", "[cli]") {
 
 TEST_CASE("apply refuses what is no profile", "[cli]") {
   test::CliFixture cli;
+  (void)test::fill(cli);
+  CHECK(cli.nocturne({"apply", "evening", "--", "true"}) == ExitCode::Refused);
+  CHECK_THAT(cli.err(), ContainsSubstring("campaign 'evening' has no profile: 'nocturne export evening' writes one"));
   CHECK(cli.nocturne({"apply", "nothing", "--", "true"}) == ExitCode::Refused);
   CHECK_THAT(cli.err(), ContainsSubstring("profile nothing: No such file or directory; 'nocturne export' writes"));
   CHECK(cli.nocturne({"apply", cli.folder().string(), "--", "true"}) == ExitCode::Refused);

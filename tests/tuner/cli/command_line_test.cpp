@@ -67,6 +67,10 @@ TEST_CASE("an unknown option, a wrong value and a word too many are usage errors
   CHECK(cli.nocturne({"show"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"show", "-3"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("trial: '-3' is not a whole number, 0 or more"));
+  CHECK(cli.nocturne({"tune", "--wal", "5min", "campaign.json"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("unknown option '--wal', did you mean '--wall'?"));
+  CHECK(cli.nocturne({"tune", "--wall", "5min", "python3", "train.py", "--epochs", "3"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("stands behind '--'"));
   CHECK(cli.nocturne({"list", "trails"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("did you mean 'trials'?"));
   CHECK(cli.nocturne({"list", "trials", "--outcome", "fine"}) == ExitCode::Usage);

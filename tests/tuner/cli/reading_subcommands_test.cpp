@@ -55,6 +55,8 @@ TEST_CASE("a campaign that does not exist is not found, and the nearest is named
   CHECK(cli.nocturne({"best", "evenign"}) == ExitCode::NotFound);
   CHECK_THAT(cli.err(), ContainsSubstring("evening"));
   CHECK(cli.nocturne({"best", "evening", "--generation", "9"}) == ExitCode::NotFound);
+  CHECK(cli.nocturne({"best", "--generation", "9"}) == ExitCode::NotFound);
+  CHECK_THAT(cli.err(), ContainsSubstring("no campaign has a generation 9"));
 }
 
 TEST_CASE("list shows campaigns and their state", "[cli]") {

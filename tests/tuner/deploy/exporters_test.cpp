@@ -293,6 +293,19 @@ TEST_CASE("the lines for the user's own script say what each changes and what it
   CHECK_THAT(text, !ContainsSubstring("compile"));
 }
 
+TEST_CASE("what is exported of a command of the user's own names no words that the command does not have", "[deploy]") {
+  const auto own = changed_script("/folder");
+  for (const auto& written : {deploy::export_sh, deploy::export_slurm, deploy::export_torque, deploy::export_dockerfile,
+                              deploy::export_charliecloud, deploy::export_apptainer, deploy::export_shifter}) {
+    const std::string text = written(own);
+    CAPTURE(text);
+    CHECK_THAT(text, !ContainsSubstring("--epochs") && !ContainsSubstring("EPOCHS=") &&
+                         !ContainsSubstring("Trains " + own.workload.network));
+  }
+  CHECK_THAT(deploy::export_slurm(own), ContainsSubstring("FILE [ARGUMENT...]\n"));
+  CHECK_THAT(deploy::export_slurm(test::sample_profile()), ContainsSubstring("FILE [--epochs N]\n"));
+}
+
 TEST_CASE("the script of an unchanged training carries the module and puts it in front of Python", "[deploy]") {
   const test::TemporaryFolder folder;
   auto profile = changed_script(folder.path());

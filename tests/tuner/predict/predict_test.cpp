@@ -139,6 +139,10 @@ TEST_CASE("a machine that was only described is ranked by its peak figures, and 
   CHECK_THAT(cli.out(), ContainsSubstring("roofline alone"));
   CHECK_THAT(cli.out(), ContainsSubstring("Withheld: "));
   CHECK(cli.nocturne({"machine", "import", file}) == ExitCode::Usage);  // a campaign is no machine
+  test::fill(cli, night_on("a", "x"));                                  // four trials say too little to change that
+  REQUIRE(cli.nocturne({"predict", file, "--machine", "big", "--json"}) == ExitCode::Ok);
+  CHECK(of(cli.json().at("best"), "bf16", 2).at("evidence") == "roofline");
+  CHECK(cli.json().at("sources").empty());
   // Where the default is the fastest of what is no guess, nothing is listed.
   std::ofstream(described) << R"({"machine": "big", "cpus": 2, "peaks_gflops": {"f32": 1600, "bf16": 100},
     "bandwidth_gb_s": 400})";

@@ -86,7 +86,7 @@ void Finals::give_up_verdict(const db::StoredTrial& baseline, const db::StoredTr
   const std::chrono::duration<double> pair = expected_pair(baseline, candidate);
   const std::string sentence = fmt::format(
       "no time to compare trial {} with the default: a verdict takes {} pairs of about {:.0f} s each, for which a "
-      "budget of {} min has room; what is left of the time is searched",
+      "budget of {} min has room; time that is left is for the search",
       candidate.trial.number, fewest_pairs(session_.spec.verify), pair.count(),
       wall_for(expected_verdict(baseline, candidate), whole_time().value_or(std::chrono::nanoseconds{0})).count());
   session_.say(db::Level::Warning, sentence);

@@ -121,8 +121,14 @@ std::optional<db::Store> open_known_database(const Context& context) {
 
 db::CampaignSummary choose_campaign(const Context& context, const db::Store& store, const CampaignChoice& choice) {
   if (choice.name.empty()) {
-    for (const db::CampaignSummary& campaign : store.list_campaigns())
+    const auto campaigns = store.list_campaigns();
+    for (const db::CampaignSummary& campaign : campaigns)
       if (!choice.generation || campaign.generation == *choice.generation) return campaign;
+    if (!campaigns.empty()) {
+      refuse(context, ExitCode::NotFound,
+             fmt::format("no campaign has a generation {}; '{}' shows which there are", *choice.generation,
+                         tuner::command_text({"list"})));
+    }
     refuse(context, ExitCode::NotFound,
            fmt::format("there is no campaign in {}; '{}' begins one", context.database().string(),
                        tuner::command_text({"tune", "FILE"})));
@@ -148,9 +154,9 @@ void require_times(const Context& context, const db::CampaignSummary& campaign) 
   if (!rule || *rule == search::ValueRule{}) return;
   refuse(
       context, ExitCode::Usage,
-      fmt::format("'{}' is a search by ask and tell whose values are no times: 'nocturne tell FOLDER' shows the best, "
-                  "'nocturne export --campaign {} --format csv' all of them",
-                  campaign.name, campaign.name));
+      fmt::format("'{}' is a search by ask and tell whose values are no times: '{}' shows the best, '{}' all of them",
+                  campaign.name, tuner::command_text("tell", "FOLDER"),
+                  tuner::command_text({"export", "--campaign", campaign.name, "--format", "csv"})));
 }
 
 void require_horizons(const Context& context, const db::CampaignSummary& campaign) {

@@ -1,6 +1,11 @@
 #include "tuner/cli/choice/profile_choice.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "tuner/cli/choice/campaign_choice.hpp"
+#include "tuner/installation/invocation.hpp"
 
 namespace nocturne::cli {
 
@@ -14,13 +19,33 @@ std::filesystem::path profile_file(const std::string& word, const Context& conte
   return word;
 }
 
+namespace {
+
+bool is_campaign(const Context& context, const std::string& name) {
+  try {
+    const auto store = open_known_database(context);
+    return store && std::ranges::any_of(store->list_campaigns(), [&](const auto& each) { return each.name == name; });
+  } catch (const db::Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string unreadable_profile(const std::string& word, const std::string& error, const Context& context) {
+  std::error_code ignored;
+  if (std::filesystem::exists(profile_file(word, context), ignored) || !is_campaign(context, word)) return error;
+  return fmt::format("campaign '{}' has no profile: '{}' writes one, or says what is missing", word,
+                     tuner::command_text({"export", word}));
+}
+
 deploy::Profile open_profile(const std::string& word, const Context& context) {
   const std::filesystem::path file = profile_file(word, context);
   auto profile = deploy::load_profile(file);
   if (profile) return *std::move(profile);
   std::error_code ignored;
   const bool there = std::filesystem::exists(file, ignored);
-  refuse(context, there ? ExitCode::Usage : ExitCode::NotFound, profile.error());
+  refuse(context, there ? ExitCode::Usage : ExitCode::NotFound, unreadable_profile(word, profile.error(), context));
 }
 
 }  // namespace nocturne::cli

@@ -79,7 +79,7 @@ void ProgressDisplay::stand(const std::string& doing) {
 void ProgressDisplay::opened(const tuner::Opening& opening) {
   std::string text = "It begins: nothing is known of it yet";
   if (opening.generation > 1)
-    text = fmt::format("All of it is measured anew, for the {}. time{}{}", opening.generation,
+    text = fmt::format("All of it is measured anew, as generation {}{}{}", opening.generation,
                        opening.why_anew.empty() ? "" : ": ", opening.why_anew);
   if (opening.resumed) text = fmt::format("Continuing after {} finished trials", opening.trials_known);
   line(fmt::format("{} (search strategy {}, seed {}).", text, opening.strategy, opening.seed));

@@ -252,7 +252,7 @@ nlohmann::json next_hour_json(const std::optional<tuner::NextHour>& hour) {
 }
 
 void print_price(const Context& context, const tuner::Price& price) {
-  std::string text = fmt::format("{} processes for the search", price.search);
+  std::string text = fmt::format("{} process{} for the search", price.search, price.search == 1 ? "" : "es");
   for (const auto& [count, what] : {std::pair{price.references, "of the default in turns with them"},
                                     {price.choice, "to choose"},
                                     {price.verdict, "for the gain"},
@@ -355,7 +355,10 @@ std::string gain_sentence(const tuner::Answer& answer) {
   if (!answer.best) return "no configuration has trained yet";
   if (!answer.baseline || answer.baseline->trial.outcome != space::Outcome::Ok)
     return "the default configuration did not train, so there is nothing to compare with";
-  if (answer.best->id == answer.baseline->id) return "the default configuration is the best of those tried";
+  if (answer.best->id == answer.baseline->id) {
+    return answer.campaign.finished <= 1 ? "nothing but the default configuration has been measured"
+                                         : "the default configuration is the best of those tried";
+  }
   if (!answer.verdict) {
     const double ratio = space::total_time(*answer.baseline->trial.parts, answer.objective.primary) /
                          space::total_time(*answer.best->trial.parts, answer.objective.primary);

@@ -145,8 +145,11 @@ json side_json(const ComparedSide& side) {
 }  // namespace
 
 std::string gain_text(const StoredGain& gain) {
-  return fmt::format("{:+.1f} % ({:+.1f} to {:+.1f} %), {} pairs", gain.gain_percent, gain.low_percent,
-                     gain.high_percent, gain.pairs);
+  // Two pairs that differ leave an interval without an upper end that would say anything.
+  constexpr double kBeyondTelling = 100'000;
+  const std::string high = gain.high_percent > kBeyondTelling ? fmt::format("over +{:.0f}", kBeyondTelling)
+                                                              : fmt::format("{:+.1f}", gain.high_percent);
+  return fmt::format("{:+.1f} % ({:+.1f} to {} %), {} pairs", gain.gain_percent, gain.low_percent, high, gain.pairs);
 }
 
 json gain_json(const std::optional<StoredGain>& gain) {

@@ -450,7 +450,8 @@ ExitCode run(const ApplyOptions& options, Context& context) {
   const auto file = file_of(options, context);
   if (!file) return file.error();
   auto profile = deploy::load_profile(*file);
-  if (!profile) return complain(context, ExitCode::Refused, profile.error());
+  if (!profile)
+    return complain(context, ExitCode::Refused, unreadable_profile(options.profile, profile.error(), context));
   if (const std::string missing = missing_for_watch(options, *profile); options.watches() && !missing.empty())
     return complain(context, ExitCode::Refused, missing);
   const deploy::ApplyMachine machine = this_machine();

@@ -2,8 +2,10 @@
 
 #include "tuner/cli/subcommand.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -31,6 +33,19 @@ struct InitOptions {
   bool force = false;
 };
 
+/// Each once, under the name that comes first; GCC's before others, for the first is the default.
+std::vector<std::string> different_compilers(const std::vector<measure::Compiler>& compilers) {
+  std::set<std::filesystem::path> programs;
+  std::vector<std::string> names;
+  for (const measure::Compiler& each : compilers) {
+    std::error_code unknown;
+    const auto program = std::filesystem::weakly_canonical(each.path, unknown);
+    if (unknown || programs.insert(program).second) names.push_back(each.name);
+  }
+  std::ranges::stable_partition(names, [](const std::string& name) { return name.starts_with("g++"); });
+  return names;
+}
+
 /// The CPU's alone: what a GPU could train has examples of its own.
 tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFacts& machine,
                            const tuner::Frameworks& frameworks) {
@@ -45,8 +60,7 @@ tuner::FoundHere look_here(const InitOptions& options, const measure::MachineFac
   found.affinities = measure::distinct_affinities(placing);
   found.memory_policies = measure::distinct_memory_policies(placing);
   if (!machine.cores_by_kind.empty()) found.fast_cores = machine.usable_fast_cores();
-  if (machine.can_build())
-    for (const measure::Compiler& each : machine.compilers) found.compilers.push_back(each.name);
+  if (machine.can_build()) found.compilers = different_compilers(machine.compilers);
   for (const std::string& name : frameworks.names()) {
     if (name.contains("cuda") || name.contains("cudnn") || !frameworks.obstacle(name).empty()) continue;
     const bool own = frameworks.recipe(name) == nullptr;

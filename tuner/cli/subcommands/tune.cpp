@@ -181,7 +181,8 @@ constexpr const char* kTuneFooter =
     "\n"
     "Finished campaigns of the database are its history. Trials of the same machine and workload count as\n"
     "evidence from the first trial on, until new measurements disagree; then they are forgotten and one line says\n"
-    "so. Other campaigns suggest where to begin. What is reported was measured in this campaign. A campaign keeps\n"
+    "so. Other campaigns suggest where to begin. What is reported was measured: in this campaign or, as 'show N'\n"
+    "says then, in an equal trial of an earlier one on this machine. A campaign keeps\n"
     "the history it began with; --no-history takes it away.\n"
     "\n"
     "A campaign of more than half an hour begins with a preflight, which takes at most a tenth of its time. Each\n"
@@ -440,7 +441,9 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
   subcommand.add_flag("--fresh", options.fresh, "Measure again whatever is known: begin a new generation");
   add_value(subcommand, "--trials", options.trials, "N", "Stop searching after this many trials", whole_number(1));
   add_value(subcommand, "--wall", options.wall, "DURATION",
-            "Time for the whole campaign, all sessions together: 5min, 8h", time_span());
+            "Time for the whole campaign, all sessions together: 5min, 8h. Waiting for another campaign of these CPUs "
+            "is part of it",
+            time_span());
   add_value(subcommand, "--until", options.until, "HH:MM", "Have the answer ready at this time of day", time_of_day());
   add_value(subcommand, "--strategy", options.strategy, "NAME",
             "Who proposes configurations: nocturne list strategies");

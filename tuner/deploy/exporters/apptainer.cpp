@@ -3,6 +3,7 @@
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/image_contents.hpp"
 #include "tuner/deploy/job_resources.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::deploy {
@@ -25,10 +26,10 @@ std::string export_apptainer(const Profile& profile) {
   text += image_comments(profile, contents);
   text += "#\n# Build it where it was exported, then run it anywhere:\n";
   text += fmt::format("#   apptainer build {}.sif FILE\n", name);
-  text += fmt::format("#   apptainer run {}--bind {}:{}:ro --bind \"$PWD\":{} --pwd {} {}.sif [--epochs N]\n",
+  text += fmt::format("#   apptainer run {}--bind {}:{}:ro --bind \"$PWD\":{} --pwd {} {}.sif {}\n",
                       job_resources(profile).gpu ? "--nv " : "",
                       without_templates(comment_text(shell_quote(profile.training.data_folder.string()))), kDataInside,
-                      kResultsInside, kResultsInside, name);
+                      kResultsInside, kResultsInside, name, argument_words(profile));
   text += "\n" + stage_lines(contents, "build") + "\n%post\n    set -eu\n";
   for (const std::string& command : build_commands(contents)) text += "    " + command + "\n";
   text += "\n" + stage_lines(contents, "final") + "\n%files from build\n";

@@ -3,13 +3,14 @@
 #include "space/digest.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/image_contents.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::deploy {
 namespace {
 
 constexpr std::string_view kImageHelp = R"sh(#
-# Use: sh FILE [--epochs N]        builds the image where it is missing, then trains in it. By environment variables:
+# Use: sh FILE {}        builds the image where it is missing, then trains in it. By environment variables:
 #   BASE    base image, as ch-image pulls it      IMAGE   folder that the image is unpacked to
 #   DATA    folder with the data set              OUTPUT  folder for the results (made)
 )sh";
@@ -43,7 +44,7 @@ std::string export_charliecloud(const Profile& profile) {
   const std::string definition = export_dockerfile(profile);
   const std::string name = image_name(profile) + ":" + space::short_digest(definition).substr(0, 12);
   std::string text = "#!/bin/sh\n# Builds an image for Charliecloud, and trains in it.\n";
-  text += image_comments(profile, contents) + std::string(kImageHelp) + "set -eu\n\n";
+  text += image_comments(profile, contents) + fmt::format(kImageHelp, argument_words(profile)) + "set -eu\n\n";
   text += fmt::format("name={}\n", name);
   text += fmt::format("BASE=${{BASE:-{}}}\n", contents.base);
   text += "image=${IMAGE:-\"$PWD/$(printf %s \"$name\" | tr : -)\"}\n";

@@ -3,6 +3,7 @@
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/image_contents.hpp"
 #include "tuner/deploy/job_resources.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::deploy {
@@ -26,10 +27,10 @@ std::string export_dockerfile(const Profile& profile) {
   std::string text = "# An image that trains.\n" + image_comments(profile, contents);
   text += "#\n# Build it where it was exported; the folder is /, for files keep their paths, and no other is sent:\n";
   text += fmt::format("#   podman build --tag {} --file FILE /        (docker: with BuildKit)\n", name);
-  text += fmt::format("#   podman run --rm {}--volume {}:{}:ro --volume \"$PWD\":{} {} [--epochs N]\n",
+  text += fmt::format("#   podman run --rm {}--volume {}:{}:ro --volume \"$PWD\":{} {} {}\n",
                       job_resources(profile).gpu ? "--device nvidia.com/gpu=all " : "",
                       without_templates(comment_text(shell_quote(profile.training.data_folder.string()))), kDataInside,
-                      kResultsInside, name);
+                      kResultsInside, name, argument_words(profile));
   text += fmt::format("ARG BASE{}{}\n\n", contents.base.empty() ? "" : "=", contents.base);
   text += "FROM $BASE AS build\n";
   for (const std::string& command : build_commands(contents)) text += "RUN " + command + "\n";

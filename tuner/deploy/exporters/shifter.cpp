@@ -3,6 +3,7 @@
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/image_contents.hpp"
 #include "tuner/deploy/job_resources.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 
 namespace nocturne::deploy {
@@ -28,7 +29,7 @@ std::string export_shifter(const Profile& profile) {
   text += resource_comments(profile, resources);
   text += "#\n# Before: export --format dockerfile, build it, push it to a registry that the site reads, and\n";
   text += fmt::format("#   shifterimg pull docker:REGISTRY/{}:TAG\n", name);
-  text += fmt::format("# Use: IMAGE=docker:REGISTRY/{}:TAG sbatch FILE [--epochs N]\n", name);
+  text += fmt::format("# Use: IMAGE=docker:REGISTRY/{}:TAG sbatch FILE {}\n", name, argument_words(profile));
   text += "set -eu\n\n";
   text += fmt::format("data={}\n", shell_quote(profile.training.data_folder.string()));
   text += "if [ -n \"${DATA:-}\" ]; then data=$DATA; fi\n" + std::string(kShifterChecks);

@@ -3,6 +3,7 @@
 #include "tuner/campaign_file/quantity.hpp"
 #include "tuner/deploy/exporter.hpp"
 #include "tuner/deploy/job_resources.hpp"
+#include "tuner/deploy/own_command.hpp"
 
 namespace nocturne::deploy {
 namespace {
@@ -27,7 +28,8 @@ std::string export_torque(const Profile& profile) {
   if (resources.wall) text += fmt::format("#PBS -l walltime={}\n", tuner::clock_text(*resources.wall));
   if (resources.whole_node) text += "#PBS -n\n";
   text += resource_comments(profile, resources);
-  text += "# A job gets no arguments: qsub -q QUEUE -v EPOCHS=3 FILE\n#\n";
+  text += fmt::format("# A job gets no arguments: qsub -q QUEUE {}FILE\n#\n",
+                      has_own_command(profile) ? "" : "-v EPOCHS=3 ");
   // It begins in the home folder.
   text += "cd -- \"${PBS_O_WORKDIR:-$PWD}\" || exit 5\n#\n";
   return text + job_body(profile);

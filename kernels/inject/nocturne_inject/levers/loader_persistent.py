@@ -8,7 +8,7 @@ FRAMEWORK = "pytorch"
 CHANGES = "random stream"  # from the second epoch on, processes go on with their streams and the order is another
 LOADER = True
 DESCRIPTION = "a DataLoader's processes stay between epochs; nothing without such processes"
-LINES = {"true": "DataLoader(..., persistent_workers=True)"}
+LINES = {"true": "DataLoader(..., persistent_workers=True)  # where it has num_workers"}
 
 
 def values(seen):

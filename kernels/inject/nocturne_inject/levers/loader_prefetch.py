@@ -8,7 +8,7 @@ FRAMEWORK = "pytorch"
 CHANGES = "nothing"
 LOADER = True
 DESCRIPTION = "batches that each process of a DataLoader reads ahead (PyTorch: 2); nothing without such processes"
-LINES = {value: "DataLoader(..., prefetch_factor=%s)" % value for value in ("1", "4", "8", "16")}
+LINES = {value: "DataLoader(..., prefetch_factor=%s)  # where it has num_workers" % value for value in ("1", "4", "8", "16")}
 
 
 def values(seen):

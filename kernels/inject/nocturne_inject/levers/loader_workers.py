@@ -12,7 +12,7 @@ CHANGES = "random stream"
 LOADER = True
 DESCRIPTION = "processes that read and transform examples while the model trains"
 MOST = 64
-LINES = {str(count): "DataLoader(..., num_workers=%d)" % count for count in range(MOST + 1)}
+LINES = {str(count): "DataLoader(..., num_workers=%d)  # each" % count for count in range(MOST + 1)}
 
 
 def changes(seen):
