@@ -70,12 +70,15 @@ ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, 
                {{"json", files.json.string()}, {"env", files.env.string()}, {"sh", files.sh.string()}});
     return ExitCode::Ok;
   }
+  const bool own = deploy::has_own_command(profile);
   std::ostream& out = context.verbatim();
   out << files.json.string() << '\n' << files.env.string() << '\n' << files.sh.string() << '\n';
   *context.err << "Trial " << profile.trial << " of " << profile.campaign
                << (profile.gain ? ": it " + deploy::gain_text(*profile.gain) : ", not compared with the default yet")
-               << ".\nRun it: sh " << deploy::shell_quote(files.sh.string()) << "\nRun anything under it: "
-               << tuner::command_text("apply", deploy::shell_quote(files.json.string()) + " -- COMMAND") << '\n';
+               << ".\nRun it: sh " << deploy::shell_quote(files.sh.string())
+               << (own ? "\nOr: " : "\nRun anything under it: ")
+               << tuner::command_text("apply", deploy::shell_quote(files.json.string()) + (own ? "" : " -- COMMAND"))
+               << '\n';
   return ExitCode::Ok;
 }
 

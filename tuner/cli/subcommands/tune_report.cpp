@@ -15,6 +15,7 @@
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/deploy/make_profile.hpp"
+#include "tuner/deploy/own_command.hpp"
 #include "tuner/deploy/proof.hpp"
 #include "tuner/installation/installation.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -24,7 +25,8 @@ namespace {
 
 struct ProfileReport {
   nlohmann::json json;
-  std::string refused{};  ///< why there is none
+  std::string refused{};     ///< why there is none
+  bool own_command = false;  ///< it is one of a command of the user's own, which 'apply' then starts
 };
 
 /// Writes the profile of the best, so that a night ends with something to deploy.
@@ -39,7 +41,8 @@ ProfileReport export_profile(const Context& context, const db::Store& store, con
   if (!profile) return {.json = {}, .refused = profile.error()};
   const auto written = deploy::write_profile(context.profiles_folder(), *profile);
   if (!written) return {.json = {}, .refused = written.error()};
-  return {.json = {{"json", written->json.string()}, {"env", written->env.string()}, {"sh", written->sh.string()}}};
+  return {.json = {{"json", written->json.string()}, {"env", written->env.string()}, {"sh", written->sh.string()}},
+          .own_command = deploy::has_own_command(*profile)};
 }
 
 void print_profile(const Context& context, const ProfileReport& profile) {
@@ -48,7 +51,7 @@ void print_profile(const Context& context, const ProfileReport& profile) {
   const std::string file = tuner::file_word(profile.json.value("json", ""));
   *context.out << "Profile   " << file << '\n';
   print_command(context, "Run it", "sh " + tuner::file_word(profile.json.value("sh", "")));
-  print_command(context, "Apply it", tuner::command_text("apply", file + " -- COMMAND"));
+  print_command(context, "Apply it", tuner::command_text("apply", profile.own_command ? file : file + " -- COMMAND"));
 }
 
 /// Writes the page to look at; empty where that failed, which is said.
