@@ -317,7 +317,7 @@ void EventReader::add_step_parts(const json& event) {
   for (const char* part : {"data", "forward", "backward", "optimizer"}) {
     const std::string key = std::string(part) + (part == std::string_view("data") ? "_wait_ns" : "_ns");
     const auto sum = sums_.find(key);
-    if (sum == sums_.end()) continue;
+    if (sum == sums_.end() || sum->second == 0) continue;  // 0: nobody has seen any of it
     const double whole = static_cast<double>(sums_["wall_ns"]);
     share[part] = std::min(1.0, static_cast<double>(sum->second) / whole);
     rest -= share[part].get<double>();

@@ -269,6 +269,12 @@ TEST_CASE("samples that say what their time goes into give shares of a step", "[
   CHECK(share.at("backward") == 0.25);
   CHECK_FALSE(share.contains("optimizer"));
   CHECK(std::abs(share.at("other").get<double>() - 0.4) < 1e-12);
+  const Events without_loader = read_text(
+      std::string(kHello) +
+      "\n{\"event\":\"ready\",\"threads\":2}\n"
+      R"({"event":"sample","first_step":1,"steps":1,"wall_ns":100,"cpu_ns":0,"data_wait_ns":0,"forward_ns":20,"backward_ns":40})"
+      "\n");
+  CHECK_FALSE(without_loader.ready.at("share").contains("data"));
   CHECK_THAT(
       error_of(
           R"({"event":"sample","first_step":1,"steps":1,"wall_ns":1,"cpu_ns":0,"data_wait_ns":0,"forward_ns":-1})"),

@@ -685,6 +685,8 @@ class Optimizer(Lever):
     def moves_weights_alike(self, choice):
         model, data = Classifier(), images()
         classes = [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.Adagrad]
+        if choice == "foreach":
+            classes += [torch.optim.RMSprop, torch.optim.NAdam, torch.optim.RAdam, torch.optim.Adamax, torch.optim.Adadelta]
 
         def trained(optimizer_class):
             mine = copy.deepcopy(model)
@@ -748,7 +750,10 @@ class Optimizer(Lever):
         self.offered("optimizer", "fused", "foreach")
         self.offered("optimizer", "fused", **GPU)
         self.refused("optimizer", "no optimizer", optimizers=[])
-        self.refused("optimizer", "Adadelta has no fused", optimizers=[levers.Optimizer("Adadelta", {"foreach": None}, 1)])
+        rest = [levers.Optimizer("RMSprop", {"foreach": None}, 1)]
+        self.offered("optimizer", "foreach", optimizers=rest)
+        self.refused("optimizer", "RMSprop has no other", optimizers=rest, **GPU)
+        self.refused("optimizer", "LBFGS has no other", optimizers=[levers.Optimizer("LBFGS", {"lr": 1}, 1)])
         for chosen in ({"foreach": False, "fused": None}, {"fused": True}, {"fused": None, "differentiable": True}):
             self.refused("optimizer", "itself", optimizers=[levers.Optimizer("Adam", chosen, 1)])
         self.refused("optimizer", "real weights", parameter_types=["complex64"])
@@ -1058,8 +1063,9 @@ class Report(unittest.TestCase):
         with torch.autocast("cpu", torch.bfloat16):
             train(model)
         refused = refusals(report())
-        for name in ("autocast", "threads", "interop_threads", "matmul_precision"):
+        for name in ("autocast", "threads", "interop_threads"):
             self.assertIn("itself", refused[name])
+        self.assertRegex(refused["matmul_precision"], "itself|no bf16 instructions")  # what the processor cannot comes first
 
     @in_a_process
     def test_a_model_that_is_no_more_is_judged_with_what_the_script_has_set_since(self):

@@ -168,6 +168,7 @@ TEST_CASE("clean takes out no campaign that is tuned, and none of several genera
   CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("has the generations 1, 2: say with --generation"));
   CHECK(cli.nocturne({"clean", "--generation", "1", "--yes"}) == ExitCode::Usage);
+  CHECK(cli.nocturne({"clean", "--campaign", "", "--yes"}) == ExitCode::Usage);  // a variable of a script that is empty
   CHECK(cli.nocturne({"clean", "--campaign", "evening", "--max-size", "1B"}) == ExitCode::Usage);
   CHECK(cli.nocturne({"clean", "--campaign", "evening", "--generation", "1", "--yes", "--json"}) == ExitCode::Ok);
   CHECK(cli.json().at("generation") == 1);
@@ -194,7 +195,8 @@ TEST_CASE("clean names who began with what a campaign knows, and keeps the runs 
          .identity = "h",
          .strategy = "random",
          .history = std::vector<db::HistorySource>{{.campaign = source.id, .same = true, .trials = 6}}});
-    (void)store.reuse_trial(heir.id, {.number = 0, .configuration = reused.trial.configuration, .key = reused.key}, reused.id);
+    (void)store.reuse_trial(heir.id, {.number = 0, .configuration = reused.trial.configuration, .key = reused.key},
+                            reused.id);
   }
   CHECK(cli.nocturne({"clean", "--campaign", "evening", "--yes"}) == ExitCode::Ok);
   CHECK_THAT(cli.out(), ContainsSubstring("run folders 4"));

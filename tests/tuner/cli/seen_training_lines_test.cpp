@@ -18,6 +18,18 @@ TEST_CASE("the first screen says what a step is", "[first-screen]") {
   CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("2 optimizer steps, 64 examples"));
 }
 
+TEST_CASE("the first screen names what a step's time goes into, and what is not told apart", "[first-screen]") {
+  tuner::CommandProbe seen{
+      .timing = measure::Timing::Steps,
+      .training = tuner::SeenTraining{.framework = "pytorch",
+                                      .unit = "optimizer step",
+                                      .batch = 64,
+                                      .share = {{"data", 0.1}, {"forward", 0.6}, {"backward", 0.3}}}};
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("data 10 %, forward 60 %, backward 30 %"));
+  seen.training->share.erase("data");  // no loader gave the batches
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("all before backward (data, play,"));
+}
+
 TEST_CASE("the first screen says how long it trains, and what is not known of that", "[first-screen]") {
   tuner::CommandProbe seen{.timing = measure::Timing::Steps,
                            .training = tuner::SeenTraining{.framework = "pytorch",

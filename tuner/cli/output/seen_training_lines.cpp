@@ -101,7 +101,12 @@ std::string share_text(const tuner::SeenTraining& training) {
   std::vector<std::string> parts;
   for (const std::string_view part : {"data", "forward", "backward", "optimizer", "other"}) {
     const auto share = training.share.find(std::string(part));
-    if (share != training.share.end()) parts.push_back(fmt::format("{} {:.0f} %", part, 100 * share->second));
+    if (share == training.share.end()) continue;
+    // Without a loader nobody knows where the forward pass begins.
+    const bool from_last_step = part == "forward" && !training.share.contains("data");
+    parts.push_back(fmt::format("{} {:.0f} %",
+                                from_last_step ? "all before backward (data, play, evaluation, forward)" : part,
+                                100 * share->second));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -93,7 +93,8 @@ void setup(CLI::App& subcommand, CleanOptions& options) {
   subcommand.add_flag("--environments", options.environments,
                       "Environments of frameworks, too, that no campaign used for this long");
   CLI::Option* campaign = add_value(subcommand, "--campaign", options.campaign.name, "NAME",
-                                    "Take this campaign out of the database, with all that was measured in it");
+                                    "Take this campaign out of the database, with all that was measured in it",
+                                    [](const std::string& name) { return name.empty() ? "'' names no campaign" : ""; });
   for (const char* other : {"--older-than", "--max-size", "--environments"})
     campaign->excludes(subcommand.get_option(other));
   add_value(subcommand, "--generation", options.campaign.generation, "N",

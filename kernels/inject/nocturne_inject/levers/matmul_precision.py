@@ -8,16 +8,17 @@ LINES = {value: "torch.set_float32_matmul_precision('%s')" % value for value in 
 
 
 def values(seen):
-    if "set_float32_matmul_precision" in seen.calls or seen.module.get_float32_matmul_precision() != "highest":
-        return None, "the script sets the precision of matrix products itself"
     if seen.device == "cuda":
         if (seen.capability or (0, 0)) < (8, 0):
             return None, "the GPU has no TF32 units (compute capability 8.0)"
-        return ["script", "high", "medium"], None
-    able = (["high"] if "amx_fp16" in seen.cpu_flags else []) + (
-        ["medium"] if {"amx_bf16", "avx512_bf16"} & seen.cpu_flags else [])
+        able = ["high", "medium"]
+    else:
+        able = (["high"] if "amx_fp16" in seen.cpu_flags else []) + (
+            ["medium"] if {"amx_bf16", "avx512_bf16"} & seen.cpu_flags else [])
     if not able:
         return None, "the processor has no bf16 instructions (avx512_bf16, amx_bf16)"
+    if "set_float32_matmul_precision" in seen.calls or seen.module.get_float32_matmul_precision() != "highest":
+        return None, "the script sets the precision of matrix products itself (cuda.matmul.allow_tf32 does that, too)"
     return ["script"] + able, None
 
 

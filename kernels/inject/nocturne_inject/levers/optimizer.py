@@ -14,28 +14,30 @@ CHANGES = "rounding"
 DESCRIPTION = "the optimizer's update: one kernel for all weights (fused) or operations over lists of them (foreach)"
 LINES = {choice: "optimizer = torch.optim.Adam(..., %s=True)  # or the script's class" % choice
          for choice in ("fused", "foreach")}
-# The classes that have both. Their subclasses may update in their own way.
-CLASSES = ("Adam", "AdamW", "SGD", "Adagrad")
+# Their subclasses may update in their own way.
+FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
+FOREACH = FUSED + ("Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 
 
 def values(seen):
     if not seen.optimizers:
         return None, "no optimizer was constructed"
-    able = [each for each in seen.optimizers if each.kind in CLASSES and "fused" in each.settings]
-    if not able:
-        return None, "%s has no fused implementation" % seen.optimizers[0].kind
-    if any(_chosen(each.settings) for each in able):
+    fused = [each for each in seen.optimizers if each.kind in FUSED and "fused" in each.settings]
+    # On a GPU PyTorch takes foreach by itself.
+    lists = [each for each in seen.optimizers if each.kind in FOREACH and "foreach" in each.settings and seen.device == "cpu"]
+    if not fused and not lists:
+        return None, "%s has no other implementation" % seen.optimizers[0].kind
+    if any(_chosen(each.settings) for each in fused or lists):
         return None, "the script chooses the optimizer's implementation itself"
     if any("complex" in each for each in seen.parameter_types):
         return None, "a fused optimizer needs real weights"
     if any(each.sparse for each in seen.modules):
         return None, "a fused optimizer cannot use sparse gradients"
-    # On a GPU PyTorch takes foreach by itself.
-    return ["script", "fused"] + (["foreach"] if seen.device == "cpu" else []), None
+    return ["script"] + (["fused"] if fused else []) + (["foreach"] if lists else []), None
 
 
 def install(value, torch):
-    for name in CLASSES:
+    for name in FOREACH:
         optimizer_class = getattr(torch.optim, name)
         if value in inspect.signature(optimizer_class.__init__).parameters:
             _patch(optimizer_class, value, torch)
