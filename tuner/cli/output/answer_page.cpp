@@ -22,6 +22,7 @@
 #include "tuner/cli/output/layout.hpp"
 #include "tuner/cli/output/ranking_lines.hpp"
 #include "tuner/cli/output/rows.hpp"
+#include "tuner/cli/output/seen_training_lines.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/deploy/shell_quote.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -182,7 +183,7 @@ void print_step_share(std::ostream& out, const tuner::Answer& answer) {
   std::string text;
   for (const char* part : space::kStepParts) {
     if (!answer.best_share.contains(part)) continue;
-    text += fmt::format("{}{} {}{} %", text.empty() ? "" : ", ", part,
+    text += fmt::format("{}{} {}{} %", text.empty() ? "" : ", ", step_part_text(part, answer.best_share),
                         two ? percent(answer.baseline_share, part) + " -> " : "", percent(answer.best_share, part));
   }
   out << fmt::format("A step    {}\n", text);

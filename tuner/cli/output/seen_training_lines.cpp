@@ -102,11 +102,7 @@ std::string share_text(const tuner::SeenTraining& training) {
   for (const std::string_view part : {"data", "forward", "backward", "optimizer", "other"}) {
     const auto share = training.share.find(std::string(part));
     if (share == training.share.end()) continue;
-    // Without a loader nobody knows where the forward pass begins.
-    const bool from_last_step = part == "forward" && !training.share.contains("data");
-    parts.push_back(fmt::format("{} {:.0f} %",
-                                from_last_step ? "all before backward (data, play, evaluation, forward)" : part,
-                                100 * share->second));
+    parts.push_back(fmt::format("{} {:.0f} %", step_part_text(part, training.share), 100 * share->second));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -189,6 +185,10 @@ std::string files_lines(const tuner::WrittenFiles& files, bool outside_is_real) 
 bool is_without_steps(const tuner::CommandProbe& seen) {
   return seen.timing == measure::Timing::Process && seen.training && !seen.training->framework.empty() &&
          seen.training->unit.empty();
+}
+
+std::string step_part_text(std::string_view part, const std::map<std::string, double>& shares) {
+  return part == "forward" && !shares.contains("data") ? "all before backward" : std::string(part);
 }
 
 std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs, bool outside_is_real) {

@@ -3,12 +3,18 @@
 /// The first screen of `nocturne tune -- COMMAND`: what was understood of the training, and of its files.
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tuner/own_command/probe_run.hpp"
 
 namespace nocturne::cli {
+
+/// What a part of a step's time is called beside the other `shares`. Where nobody waits for a loader it is not known
+/// where the forward pass begins: "forward" is all from the step before to the backward then.
+[[nodiscard]] std::string step_part_text(std::string_view part, const std::map<std::string, double>& shares);
 
 /// Whether a framework was imported, and nothing was trained: the process is timed as a whole.
 [[nodiscard]] bool is_without_steps(const tuner::CommandProbe& seen);
