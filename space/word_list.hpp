@@ -1,10 +1,12 @@
 #pragma once
 
-/// Words of a sentence in a row: "a", "a and b", "a, b and c". Pure.
+/// Words of a sentence in a row: "a", "a and b", "a, b and c"; and counted: "1 trial", "3 trials". Pure.
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace nocturne::space {
 
@@ -15,6 +17,10 @@ namespace nocturne::space {
     text += words[i];
   }
   return text;
+}
+
+[[nodiscard]] inline std::string counted(std::integral auto count, std::string_view one, std::string_view many) {
+  return std::to_string(count).append(" ").append(count == 1 ? one : many);
 }
 
 }  // namespace nocturne::space

@@ -151,32 +151,42 @@ std::expected<ContainerImage, ImageFailure> ImageStore::obtain(const ImageRecipe
   }
 }
 
-std::vector<StoredImage> ImageStore::list() const {
+std::vector<StoredImage> ImageStore::whole_ones() const {
   std::vector<StoredImage> images;
   for (const fs::directory_entry& entry : space::entries_of(root_)) {
     const json manifest = read_json(entry.path() / kImageManifest);
     const bool named = manifest.is_object() && manifest.value("image", json()).is_string() &&
                        manifest.value("digest", json()).is_string();
     if (!named) continue;
-    StoredImage image{.name = manifest["image"].get<std::string>(),
+    images.push_back({.name = manifest["image"].get<std::string>(),
                       .digest = manifest["digest"].get<std::string>(),
-                      .folder = entry.path()};
+                      .folder = entry.path()});
+  }
+  return images;
+}
+
+std::vector<StoredImage> ImageStore::list() const {
+  std::vector<StoredImage> images = whole_ones();
+  for (StoredImage& image : images) {
     std::error_code inner;
-    for (fs::recursive_directory_iterator file(entry.path(), inner), last; !inner && file != last;
+    for (fs::recursive_directory_iterator file(image.folder, inner), last; !inner && file != last;
          file.increment(inner)) {
       std::error_code ignored;
       if (!file->is_regular_file(ignored) || file->is_symlink(ignored)) continue;
       if (const auto bytes = file->file_size(ignored); !ignored) image.bytes += bytes;  // it may be gone by now
     }
-    images.push_back(std::move(image));
   }
   std::ranges::sort(images, {}, &StoredImage::name);
   return images;
 }
 
+bool ImageStore::has(std::string_view name) const {
+  return std::ranges::any_of(whole_ones(), [&](const StoredImage& image) { return image.name == name; });
+}
+
 bool ImageStore::remove(const std::string& name) {
   bool removed = false;
-  for (const StoredImage& image : list()) {
+  for (const StoredImage& image : whole_ones()) {
     if (image.name != name) continue;
     const auto lock = FileLock::try_take(lock_of_name(root_, image.folder.filename()));
     if (!lock) return false;

@@ -61,14 +61,19 @@ class ImageStore {
                                                                    const ContainerRuntime& runtime,
                                                                    const ImageOptions& options,
                                                                    const std::stop_token& stop = {});
-  /// Whole ones, by name.
+  /// Whole ones, by name. Looks at every file for the sizes.
   [[nodiscard]] std::vector<StoredImage> list() const;
+  /// Whether a whole one has this name.
+  [[nodiscard]] bool has(std::string_view name) const;
   /// All images of this recipe's name; false where there is none, or one is being made. What runtimes imported stays in
   /// their storage.
   bool remove(const std::string& name);
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
 
  private:
+  /// In no order, without their sizes.
+  [[nodiscard]] std::vector<StoredImage> whole_ones() const;
+
   std::filesystem::path root_;
 };
 

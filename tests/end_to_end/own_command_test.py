@@ -266,6 +266,8 @@ class TuneCommand(unittest.TestCase):
             self.assertNotIn("threads", best["default"]["configuration"])
             again = workspace.run(*tune, check=0, cwd=workspace.folder)
             self.assertIn("Continuing after 3 finished trials", again.stderr)
+            heartbeat = json.loads((workspace.data / "nocturne.db-heartbeat-1.json").read_text())
+            self.assertEqual(heartbeat["file"], "")  # so that status names the command to go on with, and no file
             profile = json.loads((workspace.data / "profiles" / "train.json").read_text())
             self.assertAlmostEqual(profile["estimate"]["seconds"] / best["best"]["seconds"], 1, delta=0.05)
             self.assertNotIn("runs once", again.stderr)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "db/records.hpp"
+#include "space/word_list.hpp"
 #include "tuner/campaign/finals/finals.hpp"
 #include "tuner/campaign/finals/target_finals.hpp"
 #include "tuner/campaign/machine_changes.hpp"
@@ -305,8 +306,8 @@ std::optional<db::StoredTrial> Campaign::measure_now(const char* source, const s
 
 void Campaign::announce_end(const SessionResult& result) {
   const std::string sentence =
-      fmt::format("the search ended after {} trial{}, {} of them failed: {}", state_.finished(),
-                  state_.finished() == 1 ? "" : "s", state_.failed(), result.because);
+      fmt::format("the search ended after {}, {} of them failed: {}",
+                  space::counted(state_.finished(), "trial", "trials"), state_.failed(), result.because);
   log_.log(result.ending == Ending::Complete ? db::Level::Info : db::Level::Warning, sentence);
   session_.observer.search_ended(sentence);
 }

@@ -9,6 +9,7 @@
 
 #include "search/history/past_trials.hpp"
 #include "space/lattice.hpp"
+#include "space/word_list.hpp"
 #include "tuner/campaign/stored_document.hpp"
 
 namespace nocturne::tuner {
@@ -46,10 +47,6 @@ std::set<std::int64_t> waited_for(const db::Store& store, db::CampaignId campaig
   for (const db::RunSpan& each : store.run_spans(campaign))
     if (each.outcome == space::Outcome::Timeout && each.wall >= hopeless) waited.insert(each.trial);
   return waited;
-}
-
-std::string counted(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -146,12 +143,13 @@ std::string to_text(const std::vector<search::History>& history, const space::Sp
   }
   std::string text;
   if (campaigns > 0) {
-    text = fmt::format("{}, {} of this machine and workload", counted(campaigns, "campaign"),
-                       counted(configurations.size(), "trial"));
+    text = fmt::format("{}, {} of this machine and workload", space::counted(campaigns, "campaign", "campaigns"),
+                       space::counted(configurations.size(), "trial", "trials"));
   }
   if (ranking > 0) {
     text += fmt::format("{}{} of another machine, workload or space {}", text.empty() ? "" : "; ",
-                        counted(ranking, "campaign"), ranking == 1 ? "gives a first order" : "give a first order");
+                        space::counted(ranking, "campaign", "campaigns"),
+                        ranking == 1 ? "gives a first order" : "give a first order");
   }
   return text.empty() ? text : "history: " + text;
 }

@@ -7,18 +7,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "space/word_list.hpp"
+
 namespace nocturne::tuner {
 namespace {
 
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 std::string left_over(const Recovery& recovery) {
   std::string what;
-  if (recovery.processes > 0) what = counted(recovery.processes, "process", "processes");
+  if (recovery.processes > 0) what = space::counted(recovery.processes, "process", "processes");
   if (recovery.control_groups > 0)
-    what += (what.empty() ? "" : " and ") + counted(recovery.control_groups, "control group", "control groups");
+    what += (what.empty() ? "" : " and ") + space::counted(recovery.control_groups, "control group", "control groups");
   return what;
 }
 
@@ -45,7 +43,7 @@ std::string to_text(const Recovery& recovery) {
                                   : fmt::format(": {} {} in flight and {} again", trials, several ? "were" : "was",
                                                 several ? "run" : "runs");
   if (recovery.runs > 0) {
-    text += fmt::format(", {} {} marked as killed", counted(static_cast<std::uint64_t>(recovery.runs), "run", "runs"),
+    text += fmt::format(", {} {} marked as killed", space::counted(recovery.runs, "run", "runs"),
                         recovery.runs == 1 ? "is" : "are");
   }
   if (const std::string what = left_over(recovery); !what.empty()) {

@@ -5,10 +5,9 @@ namespace nocturne::tuner {
 std::expected<measure::Schedule, std::string> trial_schedule(const WorkerChoice& worker,
                                                              const space::Workload& workload,
                                                              const space::Configuration& configuration) {
-  constexpr std::int64_t kUsualBatch = 128;
   const bool own = !worker.own.empty();
   return measure::schedule_of(workload, own && worker.own.whole() ? space::Configuration{} : configuration,
-                              own ? 1 : kUsualBatch, protocol::PartialBatch::Train);
+                              own ? 1 : measure::Schedule{}.batch, protocol::PartialBatch::Train);
 }
 
 }  // namespace nocturne::tuner

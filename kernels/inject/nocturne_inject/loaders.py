@@ -223,6 +223,7 @@ class Loaders(object):
             return None
         known = self.known.get(loader)
         if known is None:
+            # Without a number of examples nobody asks for its epochs to be cut, which they are not.
             known = self.known[loader] = levers.Loader("fastai", loader.bs, batches=len(loader))
             self.session.note(FASTAI)
             if self.closely and self.first:

@@ -158,8 +158,8 @@ double seconds_of(const std::vector<measure::RunPlan>& plans, const db::Store& s
 tuner::StoredCurves stored_curves_of(const db::Store& store, const db::CampaignSummary& campaign,
                                      const space::Space& space) {
   const auto sections = tuner::sections_of(campaign.spec);
-  return tuner::stored_curves(store, campaign.id, space, sections.workload, sections.objective.target.value(),
-                              sections.run.process_sd);
+  return tuner::stored_curves(store, campaign.id, space, sections.worker, sections.workload,
+                              sections.objective.target.value(), sections.run.process_sd);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ TEST_CASE("the first screen says what a step is", "[first-screen]") {
   CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("2 optimizer steps, 64 examples"));
 }
 
-TEST_CASE("the first screen names what a step's time goes into, and what is not told apart", "[first-screen]") {
+TEST_CASE("the first screen names what a step's time goes into, and what is one figure without a loader",
+          "[first-screen]") {
   tuner::CommandProbe seen{
       .timing = measure::Timing::Steps,
       .training = tuner::SeenTraining{.framework = "pytorch",

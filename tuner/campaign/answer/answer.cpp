@@ -94,7 +94,7 @@ std::optional<VerdictNodes> nodes_of(const db::Store& store, const Answer& answe
 std::optional<TargetAnswer::Side> target_side(const StoredCurves& curves, const CampaignSections& sections,
                                               const space::Trial& trial) {
   if (!trial.parts) return std::nullopt;
-  const auto steps = steps_of_epoch(sections.workload, trial.configuration);
+  const auto steps = steps_of_epoch(sections.worker, sections.workload, trial.configuration);
   if (!steps) return std::nullopt;
   const measure::EpochsToTarget& epochs = curves.standing_of(trial.configuration).epochs;
   const measure::EpochTimes times = epoch_times(trial, *steps, sections.run.process_sd);
@@ -107,8 +107,8 @@ std::optional<StoredCurves> curves_to_target(const db::Store& store, const db::C
   if (!sections.objective.target) return std::nullopt;
   const auto space = stored_space(store, campaign);
   if (!space) return std::nullopt;
-  StoredCurves curves = stored_curves(store, campaign.id, space->space, sections.workload, *sections.objective.target,
-                                      sections.run.process_sd);
+  StoredCurves curves = stored_curves(store, campaign.id, space->space, sections.worker, sections.workload,
+                                      *sections.objective.target, sections.run.process_sd);
   if (!curves.accuracy || curves.curves == 0) return std::nullopt;
   return curves;
 }

@@ -33,8 +33,8 @@ LearningCurves::LearningCurves(const Session& session, MeasureTrial measure_tria
 
 void LearningCurves::read() {
   const CampaignSpec& spec = session_.spec;
-  known_ = stored_curves(session_.store, session_.campaign, spec.space, spec.workload, *spec.objective.target,
-                         spec.run.process_sd);
+  known_ = stored_curves(session_.store, session_.campaign, spec.space, spec.worker, spec.workload,
+                         *spec.objective.target, spec.run.process_sd);
 }
 
 std::optional<measure::NextCurve> LearningCurves::next() const {
@@ -66,7 +66,7 @@ LearningCurves::Drawn LearningCurves::draw(const measure::NextCurve& next) {
   const auto prepared = session_.prepare(set.configuration);
   if (!prepared) return session_.interruption.requested() ? Drawn::Interrupted : Drawn::Failed;
   const double epochs = static_cast<double>(next.most_epochs);
-  const double steps = steps_of_epoch(session_.spec.workload, set.configuration).value_or(1);
+  const double steps = steps_of_epoch(session_.spec.worker, session_.spec.workload, set.configuration).value_or(1);
   const double expected = space::total_time(space::per_training(*trial->trial.parts, steps, epochs), 1);
   // The k-th curve of each set has the same seed; where the target is still to be found, all curves are the default's.
   const std::int64_t curve = known_.accuracy ? std::ssize(known_.entrants[next.entrant].crossings) : known_.curves;

@@ -36,7 +36,9 @@ class LearningCurves {
   [[nodiscard]] bool draw_for(const space::Configuration& configuration);
 
   [[nodiscard]] const StoredCurves& known() const { return known_; }
-  void compose(space::Trial& trial) const { tuner::compose(trial, known_, session_.spec.workload); }
+  void compose(space::Trial& trial) const {
+    tuner::compose(trial, known_, session_.spec.worker, session_.spec.workload);
+  }
 
  private:
   void read();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "measure/comparison/statistics.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -77,8 +78,9 @@ measure::CurvePolicy curve_policy(const space::AccuracyTarget& target) {
   return {.points_per_epoch = static_cast<double>(target.points_per_epoch), .most_epochs = target.most_epochs};
 }
 
-std::optional<double> steps_of_epoch(const space::Workload& workload, const space::Configuration& configuration) {
-  const auto schedule = measure::schedule_of(workload, configuration, 128, protocol::PartialBatch::Train);
+std::optional<double> steps_of_epoch(const WorkerChoice& worker, const space::Workload& workload,
+                                     const space::Configuration& configuration) {
+  const auto schedule = trial_schedule(worker, workload, configuration);
   return schedule ? std::optional(measure::steps_per_epoch(*schedule)) : std::nullopt;
 }
 
@@ -93,7 +95,8 @@ protocol::CurveRequest curve_request(const space::AccuracyTarget& target, std::o
 }
 
 StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, const space::Space& space,
-                           const space::Workload& workload, const space::AccuracyTarget& target, double process_sd) {
+                           const WorkerChoice& worker, const space::Workload& workload,
+                           const space::AccuracyTarget& target, double process_sd) {
   StoredCurves result{.names = target.learning_parameters};
   result.sets = learning_sets(space, target.learning_parameters);
   std::map<std::string, db::StoredTrial> trials;
@@ -108,7 +111,7 @@ StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, cons
       runs.emplace_back();
       continue;
     }
-    const auto steps = steps_of_epoch(workload, set.configuration);
+    const auto steps = steps_of_epoch(worker, workload, set.configuration);
     runs.push_back(read_set(store, trial->second, steps, process_sd, entrant, result));
   }
   result.accuracy = target.accuracy ? target.accuracy : reached_by_default(runs.front(), target);
@@ -121,9 +124,10 @@ StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, cons
   return result;
 }
 
-void compose(space::Trial& trial, const StoredCurves& curves, const space::Workload& workload) {
+void compose(space::Trial& trial, const StoredCurves& curves, const WorkerChoice& worker,
+             const space::Workload& workload) {
   if (!trial.parts || !trial.estimate || trial.outcome != space::Outcome::Ok) return;
-  const auto steps = steps_of_epoch(workload, trial.configuration);
+  const auto steps = steps_of_epoch(worker, workload, trial.configuration);
   if (!steps) return;
   const measure::EpochsToTarget& epochs = curves.standing_of(trial.configuration).epochs;
   const double before = trial.estimate->value;

@@ -44,11 +44,11 @@ struct StoredCurves {
 
 /// `process_sd`: of the machine, as RunSettings has it.
 [[nodiscard]] StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, const space::Space& space,
-                                         const space::Workload& workload, const space::AccuracyTarget& target,
-                                         double process_sd);
+                                         const WorkerChoice& worker, const space::Workload& workload,
+                                         const space::AccuracyTarget& target, double process_sd);
 
 /// Steps of an epoch of this configuration; empty where it can have none.
-[[nodiscard]] std::optional<double> steps_of_epoch(const space::Workload& workload,
+[[nodiscard]] std::optional<double> steps_of_epoch(const WorkerChoice& worker, const space::Workload& workload,
                                                    const space::Configuration& configuration);
 
 /// Start-up and an epoch of a trial, whatever number of epochs its parts stand for by now. `steps`: of an epoch.
@@ -58,6 +58,7 @@ struct StoredCurves {
 /// Puts the time to accuracy into a trial that ended well: its parts become those of a training to the target, its
 /// estimate the time of one (space/objective.hpp). Its error is that of the times: of the epochs the curves tell.
 /// Composed again, with what other curves say, it is as if it had not been before.
-void compose(space::Trial& trial, const StoredCurves& curves, const space::Workload& workload);
+void compose(space::Trial& trial, const StoredCurves& curves, const WorkerChoice& worker,
+             const space::Workload& workload);
 
 }  // namespace nocturne::tuner

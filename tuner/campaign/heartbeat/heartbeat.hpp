@@ -26,7 +26,7 @@ namespace nocturne::tuner {
 struct Heartbeat {
   std::string campaign;
   std::int64_t generation = 1;
-  std::string file;  ///< the campaign file, to go on with
+  std::string file;  ///< the campaign file, to go on with; empty: a command was given
   db::ProcessIdentity process;
   std::int64_t began_unix_ns = 0;  ///< the session
   std::int64_t written_unix_ns = 0;

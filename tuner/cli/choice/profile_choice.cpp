@@ -1,7 +1,5 @@
 #include "tuner/cli/choice/profile_choice.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "tuner/cli/choice/campaign_choice.hpp"
@@ -24,7 +22,7 @@ namespace {
 bool is_campaign(const Context& context, const std::string& name) {
   try {
     const auto store = open_known_database(context);
-    return store && std::ranges::any_of(store->list_campaigns(), [&](const auto& each) { return each.name == name; });
+    return store && store->find_campaign(name);
   } catch (const db::Error&) {
     return false;
   }

@@ -10,6 +10,7 @@
 #include "measure/gate/loss_band.hpp"
 #include "measure/run/command_template.hpp"
 #include "space/objective.hpp"
+#include "space/word_list.hpp"
 #include "tuner/campaign/answer/answer_evidence.hpp"
 #include "tuner/campaign/answer/expectations.hpp"
 #include "tuner/campaign/answer/failure_groups.hpp"
@@ -46,7 +47,8 @@ bool timed_whole(const tuner::Answer& answer) {
 std::string speed_text(const tuner::Answer& answer, const space::Trial& trial) {
   space::Parts parts = *trial.parts;
   if (answer.objective.target) {  // its parts are those of a training, not of an epoch
-    const auto steps = tuner::steps_of_epoch(tuner::workload_of(answer.campaign.spec), trial.configuration);
+    const tuner::CampaignSections sections = tuner::sections_of(answer.campaign.spec);
+    const auto steps = tuner::steps_of_epoch(sections.worker, sections.workload, trial.configuration);
     parts.steps_per_epoch = steps.value_or(0);
   }
   if (parts.steady_step <= 0 || parts.steps_per_epoch <= 0) return "";
@@ -253,7 +255,7 @@ nlohmann::json next_hour_json(const std::optional<tuner::NextHour>& hour) {
 }
 
 void print_price(const Context& context, const tuner::Price& price) {
-  std::string text = fmt::format("{} process{} for the search", price.search, price.search == 1 ? "" : "es");
+  std::string text = space::counted(price.search, "process", "processes") + " for the search";
   for (const auto& [count, what] : {std::pair{price.references, "of the default in turns with them"},
                                     {price.choice, "to choose"},
                                     {price.verdict, "for the gain"},

@@ -163,10 +163,8 @@ ExitCode run(const EnvOptions& options, Context& context) {
   }
   if (const std::string sentence = wrong_number_of_names(options, names); !sentence.empty())
     return complain(context, ExitCode::Usage, sentence);
-  const std::vector<std::string> images =
-      options.action == "remove" ? made_images(context) : std::vector<std::string>();
   for (const std::string& name : names) {
-    if (std::ranges::find(images, name) != images.end() && order.frameworks->recipe(name) == nullptr) {
+    if (options.action == "remove" && order.frameworks->recipe(name) == nullptr && is_made_image(name, context)) {
       order.images.push_back(name);
       continue;
     }

@@ -38,8 +38,8 @@ struct EnvOrder {
   std::vector<std::string> images{};                       ///< made ones that were named; only remove takes them
 };
 
-/// Names of the images that were made here; makes nothing.
-[[nodiscard]] std::vector<std::string> made_images(const Context& context);
+/// Whether an image of this name was made here; makes nothing.
+[[nodiscard]] bool is_made_image(const std::string& name, const Context& context);
 /// All recipes: installed, available, or not here and why.
 [[nodiscard]] ExitCode list_environments(const EnvOrder& order, Context& context);
 /// Installs or, with `anew`, resolves and installs beside; one after the other, going on after a failure.

@@ -68,15 +68,12 @@ struct ListedImage {
   std::string obstacle;
 };
 
-std::vector<measure::StoredImage> stored_images(const Context& context) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(context.images_folder(), ignored)) return {};
-  return measure::ImageStore(context.images_folder()).list();
-}
-
 /// The shipped ones and the user's, and what was made of them. Makes nothing.
 std::vector<ListedImage> images_here(const Context& context) {
-  const std::vector<measure::StoredImage> made = stored_images(context);
+  std::vector<measure::StoredImage> made;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(context.images_folder(), ignored))
+    made = measure::ImageStore(context.images_folder()).list();
   const std::filesystem::path shipped = tuner::find_installation().source_root / "measure" / "container" / "images";
   std::vector<ListedImage> images;
   for (measure::ImageRecipe& recipe : measure::known_images({context.image_recipes_folder(), shipped})) {
@@ -121,10 +118,10 @@ void tell_removed(const Context& context, json& document, const std::string& nam
 
 }  // namespace
 
-std::vector<std::string> made_images(const Context& context) {
-  std::vector<std::string> names;
-  for (const measure::StoredImage& image : stored_images(context)) names.push_back(image.name);
-  return names;
+bool is_made_image(const std::string& name, const Context& context) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(context.images_folder(), ignored) &&
+         measure::ImageStore(context.images_folder()).has(name);
 }
 
 ExitCode list_environments(const EnvOrder& order, Context& context) {

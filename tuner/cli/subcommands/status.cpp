@@ -71,8 +71,7 @@ std::string go_on(const Report& report) {
                      report.condition == Condition::Interrupted;
   if (!ended) return {};
   const auto& heartbeat = report.observed_status.heartbeat;
-  // A command of the user's own has a file in the database alone.
-  const bool known = heartbeat && !heartbeat->file.empty() && !tuner::tunes_own_command(report.answer.campaign.spec);
+  const bool known = heartbeat && !heartbeat->file.empty();
   return known ? tuner::command_text("tune", tuner::file_word(heartbeat->file))
                : tuner::tune_command(report.answer.campaign.spec);
 }

@@ -286,7 +286,7 @@ class TuneSession {
         measuring_(measuring),
         spec_(spec),
         finish_(finish),
-        heartbeat_(measuring.store().path(), spec.file.string(), measuring.clock()),
+        heartbeat_(measuring.store().path(), context.command_given ? "" : spec.file.string(), measuring.clock()),
         live_report_(context, measuring.store(), measuring.clock(), measuring.display()),
         observers_({&measuring.display(), &heartbeat_, &live_report_}) {}
 
