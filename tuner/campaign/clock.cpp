@@ -18,10 +18,15 @@ std::string rounded(nanoseconds time) {
 }  // namespace
 
 ClockWatch::ClockWatch(const Clock& clock)
-    : clock_(clock), steady_(clock.steady()), wall_(clock.wall()), slept_(clock.slept()) {}
+    : clock_(clock),
+      steady_(clock.steady()),
+      wall_(clock.wall()),
+      slept_(clock.slept()),
+      stood_still_(clock.stood_still()) {}
 
 nanoseconds ClockWatch::ahead() const {
-  return (clock_.wall() - wall_) - (clock_.steady() - steady_) - (clock_.slept() - slept_);
+  return (clock_.wall() - wall_) - (clock_.steady() - steady_) - (clock_.slept() - slept_) -
+         (clock_.stood_still() - stood_still_);
 }
 
 std::chrono::system_clock::time_point ClockWatch::began() const {

@@ -60,7 +60,13 @@ struct Session {
             .interruption = interruption,
             .fingerprint = fingerprint,
             .images = images,
-            .slot_folder = slot_folder};
+            .slot_folder = slot_folder,
+            .waited = waited()};
+  }
+  /// A wait for another campaign is none of this one's time, but where that ends at an hour of the day.
+  [[nodiscard]] std::function<void(std::chrono::nanoseconds)> waited() const {
+    if (spec.budget.until) return {};
+    return [&own = clock](std::chrono::nanoseconds time) { own.leave_out(time); };
   }
   [[nodiscard]] std::optional<HeldSlot> take_slot() const { return workplace().take_slot(); }
   [[nodiscard]] std::expected<PreparedWorker, PreparationFailure> prepare(

@@ -42,15 +42,16 @@ std::expected<PreparedWorker, PreparationFailure> told(std::expected<PreparedWor
 std::optional<HeldSlot> Workplace::take_slot() const {
   auto flight = interruption.begin();  // every measurement begins here
   const std::stop_token stop = interruption.waiting_token();
-  bool waited = false;
+  std::optional<std::chrono::steady_clock::time_point> since;
   const auto waiting = [&](const measure::SlotHolder& holder) {
-    waited = true;
+    if (!since) since = std::chrono::steady_clock::now();
     observer.waiting_for_slot(holder);
   };
   // Parts of a machine measure at once.
   const measure::Slot slot{.cpus = measure::present_part().empty() ? std::vector<int>() : executor.cpus()};
   auto lock = measure::SlotLock::take(slot, spec.name, waiting, stop, slot_folder);
-  if (lock && waited) observer.slot_taken();
+  if (since && waited) waited(std::chrono::steady_clock::now() - *since);
+  if (lock && since) observer.slot_taken();
   if (lock) return HeldSlot(std::move(flight), std::move(*lock));
   if (!lock.error().holder) observer.note(lock.error().error);  // else the wait was ended
   return std::nullopt;

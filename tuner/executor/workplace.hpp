@@ -3,6 +3,7 @@
 /// What orders are carried out with on this machine, and what each of them needs: the machine's CPUs, a configuration
 /// that can be started, a run that counts.
 
+#include <chrono>
 #include <expected>
 #include <filesystem>
 #include <functional>
@@ -41,6 +42,8 @@ struct Workplace {
   const space::Fingerprint& fingerprint;
   const std::string& images;                 ///< data_state() of the workload
   const std::filesystem::path& slot_folder;  ///< where the lock files lie; empty: the machine's folder
+  /// Called behind a wait for the machine's CPUs, with how long it was.
+  std::function<void(std::chrono::nanoseconds)> waited = {};
 
   /// Waits for the machine's CPUs (for those of its part, where this process is in one), and before that for the end of
   /// a suspension. Empty: the wait was ended by an interruption or a suspension, or the lock files cannot be used (told

@@ -50,6 +50,19 @@ TEST_CASE("a machine that slept is not one whose clock was set", "[clock]") {
   CHECK(watch.began() == began);
 }
 
+TEST_CASE("a campaign's clock stands still while another one measures, which nobody takes for a clock that was set",
+          "[clock]") {
+  ManualClock machine;
+  const tuner::CampaignClock clock(machine);
+  tuner::ClockWatch watch(clock);
+  const auto began = clock.steady();
+  machine.pass(3h);
+  clock.leave_out(2h);
+  CHECK(clock.steady() - began == 1h);
+  CHECK_FALSE(watch.look());
+  CHECK(watch.began() == clock.wall() - 3h);
+}
+
 TEST_CASE("the system's clock says how long the machine slept, and does not run backwards", "[clock]") {
   const tuner::SystemClock clock;
   CHECK(clock.slept() > -1s);

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "measure/run/slot.hpp"
 #include "tests/tuner/campaign/campaign_fixture.hpp"
 #include "tests/tuner/campaign/manual_clock.hpp"
+#include "tuner/campaign_file/quantity.hpp"
 
 namespace nocturne::test {
 namespace {
@@ -250,6 +252,37 @@ TEST_CASE("whoever waits for a slot and is to end, ends", "[interruption]") {
   sat.watcher.waiting = [&] { sat.interruption.finish(); };
   CHECK(sat.sit().ending == tuner::Ending::Interrupted);
   CHECK(sat.watcher.numbers.empty());
+}
+
+TEST_CASE("waiting for another campaign is none of --wall, and with --until it is", "[interruption]") {
+  using namespace std::chrono_literals;
+  const tuner::SystemClock system;
+  const tuner::CampaignClock clock(system);
+  Sat sat;
+  sat.spec->budget.wall = 2s;
+  auto until = GENERATE(false, true);
+  if (until) sat.spec->budget.until = tuner::parse_time_of_day("12:00").value();
+  auto held = measure::SlotLock::try_take({}, "other", sat.folder.path());
+  REQUIRE(held);
+  std::jthread other([&held] {
+    std::this_thread::sleep_for(3s);
+    held = std::unexpected(measure::SlotLock::Refusal{});
+  });
+  const auto result = sat.with_session(*sat.spec, [&](tuner::Session& session) {
+    tuner::Session own{.spec = session.spec,
+                       .store = session.store,
+                       .executor = session.executor,
+                       .observer = session.observer,
+                       .clock = clock,
+                       .interruption = session.interruption,
+                       .fingerprint_now = session.fingerprint_now,
+                       .fingerprint = session.fingerprint,
+                       .slot_folder = session.slot_folder};
+    return tuner::Campaign(own, false).run();
+  });
+  CHECK(result.ending == tuner::Ending::Complete);
+  CHECK((clock.stood_still() > 2s) == !until);
+  CHECK((sat.watcher.numbers.size() == 4) == !until);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ tuner::Session MeasurementContext::make_session(const tuner::CampaignSpec& spec,
           .store = *store_,
           .executor = executor,
           .observer = observer,
-          .clock = clock_,
+          .clock = campaign_clock_,
           .interruption = interruption_,
           .fingerprint = fingerprint_,
           .images = tuner::data_state(spec.workload)};

@@ -76,7 +76,10 @@ class MeasurementContext {
   [[nodiscard]] tuner::Session make_session(const tuner::CampaignSpec& spec, tuner::Executor& executor,
                                             tuner::Observer& observer);
   [[nodiscard]] ProgressDisplay& display() { return *display_; }
-  [[nodiscard]] const tuner::Clock& clock() const { return clock_; }
+  /// Of its sessions: without what they wait for other campaigns.
+  [[nodiscard]] const tuner::Clock& clock() const { return campaign_clock_; }
+  /// The machine's, by which other processes read a heartbeat.
+  [[nodiscard]] const tuner::Clock& machine_clock() const { return clock_; }
   [[nodiscard]] tuner::Interruption& interruption() { return interruption_; }
   [[nodiscard]] bool interrupted() const { return interruption_.requested(); }
   [[nodiscard]] bool terminal_is_gone() const { return signals_->hung_up(); }
@@ -92,6 +95,7 @@ class MeasurementContext {
   space::Fingerprint fingerprint_;
   std::shared_ptr<const tuner::Frameworks> frameworks_;
   tuner::SystemClock clock_;
+  tuner::CampaignClock campaign_clock_{clock_};
   tuner::Interruption interruption_;
   std::optional<db::Store> store_;
   std::optional<SignalWatch> signals_;

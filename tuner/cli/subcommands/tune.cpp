@@ -286,7 +286,8 @@ class TuneSession {
         measuring_(measuring),
         spec_(spec),
         finish_(finish),
-        heartbeat_(measuring.store().path(), context.command_given ? "" : spec.file.string(), measuring.clock()),
+        heartbeat_(measuring.store().path(), context.command_given ? "" : spec.file.string(),
+                   measuring.machine_clock()),
         live_report_(context, measuring.store(), measuring.clock(), measuring.display()),
         observers_({&measuring.display(), &heartbeat_, &live_report_}) {}
 
@@ -442,7 +443,7 @@ void setup(CLI::App& subcommand, TuneOptions& options) {
   add_value(subcommand, "--trials", options.trials, "N", "Stop searching after this many trials", whole_number(1));
   add_value(subcommand, "--wall", options.wall, "DURATION",
             "Time for the whole campaign, all sessions together: 5min, 8h. Waiting for another campaign of these CPUs "
-            "is part of it",
+            "is no part of it, but where --until ends it",
             time_span());
   add_value(subcommand, "--until", options.until, "HH:MM", "Have the answer ready at this time of day", time_of_day());
   add_value(subcommand, "--strategy", options.strategy, "NAME",
