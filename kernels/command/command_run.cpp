@@ -196,6 +196,11 @@ int run_pattern(const Options& options, ChildPlan plan, const protocol::Request&
   }
   if (is_enough(steps, request.steps)) return say_ok(events);
   if (!steps.begun()) return say_failed(events, "no line of its output matches " + options.pattern);
+  if (request.steps == protocol::kUntilEnded) {
+    return say_failed(events, "it ended after " + std::to_string(steps.steps()) +
+                                  " steps behind the first, before all turns were over: lower verify.slices or "
+                                  "verify.slice_steps");
+  }
   return say_failed(events, "it ended after " + std::to_string(steps.steps()) + " steps behind the first, and " +
                                 std::to_string(request.steps) + " are asked for: lower run.steps");
 }

@@ -5,6 +5,7 @@
 /// C++20, the standard library and nlohmann-json only: workers on machines without our packages include it.
 
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -38,6 +39,9 @@ struct MomentumRule {
   double weight_decay = 1e-4;
   friend bool operator==(const MomentumRule&, const MomentumRule&) = default;
 };
+
+/// As many as come: who takes turns by signals is ended when they are over.
+inline constexpr std::int64_t kUntilEnded = std::numeric_limits<std::int32_t>::max();
 
 struct Request {
   std::string run_id;                  ///< also in the environment as NOCTURNE_RUN_ID

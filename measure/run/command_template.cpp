@@ -305,8 +305,10 @@ nlohmann::json to_json(const CommandTemplate& command) {
     if (command.timing == timing) document["time"] = name;
   if (!command.accuracy.empty()) document["accuracy"] = command.accuracy;
   for (const auto& [name, lever] : command.levers) document["levers"][name] = to_json(lever);
-  if (const EpochEnds& ends = command.epoch_ends; ends.steps > 0)
+  if (const EpochEnds& ends = command.epoch_ends; ends.steps > 0) {
     document["epoch_ends"] = {{"steps", ends.steps}, {"examples", ends.examples}};
+    if (ends.every > 1) document["epoch_ends"]["every"] = ends.every;
+  }
   if (!command.step.empty()) document["step"] = command.step;
   if (command.files != Files::InPlace) document["files"] = to_text(command.files);
   for (const auto& path : command.shared) document["shared"].push_back(path.string());
@@ -329,13 +331,15 @@ std::expected<void, std::string> read_module(const nlohmann::json& document, Com
   if (!accuracy.is_string()) return std::unexpected("accuracy: expected a pattern");
   command.accuracy = accuracy.get<std::string>();
   if (const auto ends = document.find("epoch_ends"); ends != document.end()) {
-    const auto number = [&](const char* key) {
-      const nlohmann::json value = ends->is_object() ? ends->value(key, nlohmann::json()) : nlohmann::json();
+    const auto number = [&](const char* key, std::int64_t without) {
+      const nlohmann::json value = ends->is_object() ? ends->value(key, nlohmann::json(without)) : nlohmann::json();
       return value.is_number_integer() ? value.get<std::int64_t>() : 0;
     };
-    command.epoch_ends = {.steps = number("steps"), .examples = number("examples")};
-    if (command.epoch_ends.steps < kFewestStepsOfEpoch || command.epoch_ends.examples < 1)
-      return std::unexpected(fmt::format("epoch_ends: expected steps (at least {}) and examples", kFewestStepsOfEpoch));
+    command.epoch_ends = {.steps = number("steps", 0), .examples = number("examples", 0), .every = number("every", 1)};
+    const EpochEnds& cut = command.epoch_ends;
+    if (cut.steps < kFewestStepsOfEpoch || cut.examples < 1 || cut.every < 1)
+      return std::unexpected(
+          fmt::format("epoch_ends: expected steps (at least {}), examples and every", kFewestStepsOfEpoch));
   }
   const nlohmann::json step = document.value("step", nlohmann::json(""));
   if (!step.is_string()) return std::unexpected("step: expected what a step is, such as \"optimizer step\"");

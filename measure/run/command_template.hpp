@@ -68,10 +68,15 @@ enum class Files {
 /// As campaign files have it: in place, private folder, private.
 [[nodiscard]] std::string_view to_text(Files files);
 
-/// The module in front of a script cuts its first two epochs short, so that each run shows what stands between epochs.
+/// The module in front of a script cuts its first epochs short, one and `every` more, so that each run shows what
+/// stands between epochs.
 struct EpochEnds {
   std::int64_t steps = 0;     ///< of an epoch that is cut; 0: none is
   std::int64_t examples = 0;  ///< of an epoch that is not: tells the training's loader from others
+  std::int64_t every = 1;     ///< epochs after which what stands between them comes back
+
+  /// Of the epochs that are cut.
+  [[nodiscard]] std::int64_t all_steps() const { return (1 + every) * steps; }
   friend bool operator==(const EpochEnds&, const EpochEnds&) = default;
 };
 

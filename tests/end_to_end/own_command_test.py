@@ -137,6 +137,7 @@ class OwnCommand(unittest.TestCase):
             self.assertGreater(best["default"]["seconds"], 0.5)  # it is fitted, too
             self.assertIn(best["gain"]["pairs"], range(3, 21))
             page = workspace.run("best", check=0).stdout
+            self.assertIn("trains as long as it trains", workspace.run("best", "--epochs", "3", check=2).stderr)
             self.assertIn("times of one run", page)
             self.assertIn("Command   python3 train.py --delay=4", page)
             self.assertNotIn("examples/s", page)
@@ -171,6 +172,34 @@ class OwnCommand(unittest.TestCase):
             self.assertEqual({sample["steps"] for sample in run["samples"]}, {64})
             self.assertAlmostEqual(run["samples"][0]["loss"], 2.0)
             self.assertLess(len(run["samples"]), 90)  # not all of its epoch
+
+    def test_a_pattern_is_tried_before_a_campaign_begins(self):
+        lines = "import time\nfor step in range(0, 1000, %d):\n    time.sleep(%g)\n    print('iter', step, 'loss', 0.05)\n"
+        with Workspace() as workspace:
+            (workspace.folder / "train.py").write_text(lines % (1, 0.002))
+            command = ["--", "python3", "train.py"]
+            for pattern, reason in (("step ([0-9]+)", "failed: no line of its output matches"),
+                                    ("iter ([0-9]+)", "(?P<step>...) is its number")):
+                refused = workspace.run("tune", "--pattern", pattern, *command, check=1, cwd=workspace.folder)
+                self.assertIn("--pattern finds no steps", refused.stderr)
+                self.assertIn(reason, refused.stderr)
+                self.assertIn("They would be found by this", refused.stderr)
+                self.assertFalse((workspace.data / "nocturne.db").exists())
+            (workspace.folder / "train.py").write_text(lines % (100, 0.02))  # ten lines, and no more
+            tune = ["tune", "--trials", "2", "--pattern", "iter (?P<step>[0-9]+)", "--examples", "1000"]
+            written = workspace.run(*tune, "--write-campaign", "-", *command, check=0, cwd=workspace.folder)
+            turns = json.loads(written.stdout)["verify"]
+            self.assertEqual(turns["slice_steps"] % 100, 0)
+            self.assertLessEqual(turns["slices"] * (turns["slice_steps"] + 100), 900)
+            done = workspace.run(*tune, *command, check=None, cwd=workspace.folder)
+            self.assertNotIn(": failed: ", done.stderr)
+            self.assertIn("runs once", done.stderr)
+            whole = workspace.run("tune", "--trials", "1", "--name", "whole", "--pattern", "iter 900 loss (?P<total_seconds>[0-9.]+)",
+                                  *command, check=None, cwd=workspace.folder)
+            self.assertIn("timed as a whole", whole.stderr)
+            self.assertEqual(workspace.json("best", "whole")["best"]["seconds"], 0.05)
+            again = workspace.run(*tune, *command, check=None, cwd=workspace.folder)
+            self.assertNotIn("runs once", again.stderr)  # what the database knows of it serves
 
     def test_a_time_that_it_prints_itself_is_believed(self):
         pattern = {"pattern": "took (?P<total_seconds>[0-9.]+) s"}
@@ -315,12 +344,12 @@ class TuneCommand(unittest.TestCase):
                 f"open({str(beside / 'runs')!r}, 'a').write('.')\nopen('model', 'w').close()\n")
             tune = ("tune", *self.QUICK)
             seen = workspace.run(*tune, "--", "python3", "train.py", check=None, cwd=project)
-            self.assertIn("likewise private, and yours stay as they are", unwrapped(seen.stderr))
+            self.assertIn("likewise private, and yours stays as it is", unwrapped(seen.stderr))
             self.assertEqual(list(beside.iterdir()), [])
             trials = workspace.json("list", "trials")["trials"]
             self.assertEqual([trial["outcome"] for trial in trials], ["ok"] * 3)
             seen = workspace.run(*tune, "--name", "real", "--writes-outside", "--", "python3", "train.py", check=None, cwd=project)
-            self.assertIn("each run writes them for real", unwrapped(seen.stderr))
+            self.assertIn("each run writes it for real", unwrapped(seen.stderr))
             self.assertGreaterEqual(len((beside / "runs").read_text()), 3)
             self.assertEqual([path.name for path in project.iterdir()], ["train.py"])
 

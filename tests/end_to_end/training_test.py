@@ -131,15 +131,20 @@ class Training(unittest.TestCase):
             for epoch in range({epochs}):
                 for batch in data:
                     train(batch)
-                with torch.no_grad():
-                    for batch in test:
-                        model(batch)
-                time.sleep({pause})
+                if epoch % 4 == 3:
+                    with torch.no_grad():
+                        for batch in test:
+                            model(batch)
+                    time.sleep(2)
             """
         for epochs, options, looks in ((50, (), True), (2, (), False), (50, ("--in-place",), False)):
-            said, document = self.looked_at(script.format(epochs=epochs, pause=0.5), *options)
-            self.assertEqual(document["worker"].get("epoch_ends"), {"steps": 5, "examples": 804} if looks else None)
-            self.assertEqual("each run cuts its first two" in " ".join(said.split()), looks, said)
+            said, document = self.looked_at(script.format(epochs=epochs), *options)
+            self.assertEqual(document["worker"].get("epoch_ends"), {"steps": 5, "examples": 804, "every": 4} if looks else None)
+            between = re.search(r"between +epochs (\d+) ms of .* \(the mean of 4 epochs\): each run cuts its first 5 epochs short",
+                                " ".join(said.split()))
+            self.assertEqual(between is not None, looks, said)
+            if looks:
+                self.assertAlmostEqual(int(between[1]), 500, delta=100)
 
     def test_where_no_end_of_an_epoch_is_seen_that_is_said(self):
         trainer = self.folder / "ignite.py"  # by this name a trainer that counts batches, whose epochs are not cut

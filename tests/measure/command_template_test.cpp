@@ -99,10 +99,11 @@ TEST_CASE("a command survives JSON", "[command_template]") {
     CHECK(*measure::command_from_json(to_json(command)) == command);
   }
   command.step = measure::kBackward;
-  command.epoch_ends = {.steps = 5, .examples = 60000};
+  command.epoch_ends = {.steps = 5, .examples = 60000, .every = 3};
   CHECK(*measure::command_from_json(to_json(command)) == command);
   for (const char* text : {"null", "{}", R"({"template": ["a"], "epoch_ends": {"steps": 2, "examples": 60000}})",
                            R"({"template": ["a"], "step": 5})", R"({"template": ["a"], "epoch_ends": {"steps": 5}})",
+                           R"({"template": ["a"], "epoch_ends": {"steps": 5, "examples": 9, "every": 0}})",
                            R"({"template": ["a"], "epoch_ends": 5})", R"({"template": []})",
                            R"({"template": ["a"], "files": "private everything"})", R"({"template": [1]})",
                            R"({"template": ["a"], "time": 3})", R"({"template": ["a"], "environment": {"A": 1}})",

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -152,7 +151,7 @@ std::expected<PreparedWorker, PreparationFailure> prepare_command(const Campaign
 
 void ask_for_epoch_ends(const measure::EpochEnds& cut, std::int64_t batch,
                         std::map<std::string, std::string>& environment) {
-  environment["NOCTURNE_INJECT_EPOCH"] = fmt::format("{},{}", cut.steps, cut.examples);
+  environment["NOCTURNE_INJECT_EPOCH"] = fmt::format("{},{},{}", cut.steps, cut.examples, cut.every);
   if (batch > 0) environment["NOCTURNE_INJECT_BATCH"] = std::to_string(batch);
 }
 
@@ -192,7 +191,7 @@ void wait_for_turns(const CommandTemplate& command, measure::PairSide& side, mea
   if (command.whole())
     plan.total_limit = plan.sides[0].plan.deadline + plan.sides[1].plan.deadline + std::chrono::minutes(1);
   else
-    side.plan.request.steps = std::numeric_limits<std::int32_t>::max();
+    side.plan.request.steps = protocol::kUntilEnded;
 }
 
 }  // namespace nocturne::tuner

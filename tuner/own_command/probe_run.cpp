@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "measure/comparison/disturbance.hpp"
+#include "measure/comparison/location.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "measure/run/event_reader.hpp"
 #include "measure/run/launch.hpp"
@@ -21,9 +22,6 @@ constexpr std::chrono::hours kLongestProbeRun{2};
 
 /// For steps that come in rounds: a few seconds of rollouts are usual between two updates of a policy.
 constexpr std::chrono::seconds kLongestLook{8};
-
-/// As the worker asks for where it is to find out (kernels/command/command_run.cpp).
-constexpr std::int64_t kDetectSteps = 20;
 
 /// Until the end of the first step.
 std::chrono::nanoseconds start_of(const space::Run& run) {
@@ -72,21 +70,26 @@ std::expected<measure::RunPlan, std::string> plan_probe(const measure::CommandTe
 std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate command,
                                                         const space::Configuration& configuration,
                                                         const Installation& installation, const ProbePlace& place,
-                                                        const measure::RunControl& control) {
-  command.timing = measure::Timing::Detect;
+                                                        const measure::RunControl& control, std::int64_t steps) {
+  const bool by_pattern = command.timing == measure::Timing::Pattern;
+  if (!by_pattern) command.timing = measure::Timing::Detect;
   if (command.files == measure::Files::PrivateFolder) command.files = measure::Files::Private;  // all shall be told
-  auto planned = plan_probe(command, configuration, installation, place, kDetectSteps);
+  auto planned = plan_probe(command, configuration, installation, place, steps);
   if (!planned) return std::unexpected(ProbeFailure{.reason = std::move(planned.error())});
   measure::RunPlan& plan = *planned;
   const std::filesystem::path report = plan.folder / "training.json";
   plan.environment["NOCTURNE_INJECT_REPORT"] = report.string();
   plan.environment["NOCTURNE_INJECT_LOOK"] = fmt::format("{}", kLongestLook.count());
   plan.deadline = kLongestProbeRun;
-  plan.request.steps = 1;
+  plan.request.steps = by_pattern && !command.whole() ? steps : 1;
   const space::Run run = measure::run(plan, control);
-  if (run.outcome != space::Outcome::Ok) {
+  // A short training, which did what it had to do.
+  const bool ended_early =
+      by_pattern && run.outcome == space::Outcome::Failed && run.exit_code == 0 && !run.samples.empty();
+  if (run.outcome != space::Outcome::Ok && !ended_early) {
     return std::unexpected(ProbeFailure{.reason = fmt::format("{}: {}", space::to_text(run.outcome), run.reason),
                                         .log_tail = run.log_tail,
+                                        .nonsense = run.outcome == space::Outcome::ProtocolError,
                                         .interrupted = control.stop.stop_requested(),
                                         .by_others = killed_by_others(run, control.stop)});
   }
@@ -103,23 +106,35 @@ std::expected<CommandProbe, ProbeFailure> sight_command(measure::CommandTemplate
     probe.steps = measure::count_steps(run.samples);
     probe.ended_by_itself = probe.steps < kDetectSteps || (probe.training && probe.training->ended);
   }
+  if (by_pattern) {
+    probe.timing = measure::Timing::Pattern;
+    probe.steps = measure::count_steps(run.samples);
+    probe.ended_by_itself = ended_early;
+    if (!run.samples.empty() && !command.whole()) {
+      probe.steps_of_line = std::ranges::max(run.samples, {}, &space::Sample::steps).steps;
+      probe.step_seconds = measure::median(measure::step_seconds(run));
+    }
+  }
   return probe;
 }
 
 std::optional<measure::EpochEnds> epoch_cut(const CommandProbe& seen) {
-  // Behind the first cut epoch comes the second, and behind that the beginning of a third.
+  constexpr std::int64_t kMostEpochs = 10;  // of what comes back more rarely: a run would have cut epochs alone
   constexpr std::int64_t kSteps = 5;
-  constexpr double kFewestEpochs = 3;
   if (seen.timing != measure::Timing::Steps || seen.ended_by_itself || !seen.training) return std::nullopt;
   const SeenTraining& training = *seen.training;
   const bool of_loader = training.framework == "pytorch" && training.examples_per_epoch;
   const bool of_fit = training.unit == "batch";  // Keras
   if ((!of_loader && !of_fit) || training.round || training.steps_per_epoch.value_or(0) < 2 * kSteps)
     return std::nullopt;
-  if (epochs_trained(training).value_or(0) < kFewestEpochs) return std::nullopt;
+  // Behind the first cut epoch come as many as are alike only together, and behind those the beginning of another.
+  const double epochs = epochs_trained(training).value_or(0);
+  std::int64_t every = training.ends_repeat.value_or(1);
+  if (every > kMostEpochs || epochs < static_cast<double>(every + 2)) every = 1;
+  if (epochs < 3) return std::nullopt;
   const std::int64_t about = *training.steps_per_epoch * training.batch.value_or(1);
   const std::int64_t of_epoch = training.examples_per_epoch.value_or(about);
-  return measure::EpochEnds{.steps = kSteps, .examples = training.loader_examples.value_or(of_epoch)};
+  return measure::EpochEnds{.steps = kSteps, .examples = training.loader_examples.value_or(of_epoch), .every = every};
 }
 
 std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
@@ -128,7 +143,7 @@ std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
                                              const ProbePlace& place, std::chrono::seconds longest,
                                              const measure::RunControl& control) {
   command.timing = measure::Timing::Steps;
-  const std::int64_t steps = 2 * cut.steps;
+  const std::int64_t steps = cut.all_steps();
   auto planned = plan_probe(command, configuration, installation, place, steps);
   if (!planned) return std::nullopt;
   ask_for_epoch_ends(cut, training.batch.value_or(0), planned->environment);
@@ -143,17 +158,24 @@ std::optional<EpochEndProbe> sight_epoch_end(measure::CommandTemplate command,
   return probe;
 }
 
-bool is_worth_seeing(const EpochEndProbe& probe, const CommandProbe& seen,
-                     std::optional<std::chrono::nanoseconds> wall) {
+std::optional<measure::EpochEnds> cut_of_runs(const EpochEndProbe& probe, const CommandProbe& seen,
+                                              std::optional<std::chrono::nanoseconds> wall) {
   constexpr double kShare = 0.005, kShort = 5, kOfAll = 60;
   using Seconds = std::chrono::duration<double>;
   const SeenTraining& training = *seen.training;
   const bool compiles = std::ranges::any_of(training.levers, &SeenLever::compiles);
   const double epoch = training.epoch_seconds().value_or(0);
-  const double run = Seconds(seen.wall).count();
+  if (!probe.seen || !(compiles || probe.seen->each >= kShare * epoch)) return std::nullopt;
   const double room = wall ? Seconds(*wall).count() / kOfAll : 0;
-  return probe.seen && (compiles || probe.seen->each >= kShare * epoch) &&
-         2 * probe.seen->each + probe.seen->first <= std::max({kShort, run, room});
+  const double longest = std::max({kShort, Seconds(seen.wall).count(), room});
+  measure::EpochEnds two = probe.cut;
+  two.every = 1;
+  for (const measure::EpochEnds& cut : {probe.cut, two}) {
+    // Steps beyond those of two epochs, which a run has anyway.
+    const auto more = static_cast<double>(cut.all_steps() - two.all_steps());
+    if (probe.seconds(cut) + more * training.step_seconds.value_or(0) <= longest) return cut;
+  }
+  return std::nullopt;
 }
 
 }  // namespace nocturne::tuner

@@ -181,6 +181,7 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .epochs = count_at(*document, "epochs"),
                     .steps_in_all = count_at(*document, "steps_in_all"),
                     .trains = text_at(*document, "trains"),
+                    .ends_repeat = count_at(*document, "ends_repeat"),
                     .sources = texts_at(*document, "sources", kMostSources),
                     .notes = texts_at(*document, "notes", kMostNotes),
                     .ended = document->value("ended", Json()) == true};

@@ -49,8 +49,10 @@ struct SeenTraining {
   std::optional<std::int64_t> loader_examples{};     ///< of the loader, where an epoch trains on a part of them
   std::optional<std::int64_t> epochs, steps_in_all;  ///< that it trains, by its loops; at most one of both
   std::string trains;                                ///< which loop says so
-  std::optional<double> step_seconds{};              ///< median
-  std::optional<StepRound> round{};                  ///< where its steps come in rounds
+  /// Epochs after which what that loop does between them comes back, as an evaluation behind each fifth one does.
+  std::optional<std::int64_t> ends_repeat{};
+  std::optional<double> step_seconds{};          ///< median
+  std::optional<StepRound> round{};              ///< where its steps come in rounds
   std::map<std::string, double> share{};         ///< shares of a step's time: data, forward, backward, optimizer, other
   std::vector<SeenLever> levers{};               ///< that can apply
   std::map<std::string, std::string> refused{};  ///< lever → why not

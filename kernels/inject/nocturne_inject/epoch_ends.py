@@ -1,6 +1,6 @@
-"""What stands between two epochs, in a run of seconds: the first two epochs are cut short, so that their ends are seen.
+"""What stands between two epochs, in a run of seconds: the first epochs are cut short, so that their ends are seen.
 
-    Ends(session)            of a process; empty where NOCTURNE_INJECT_EPOCH=STEPS,EXAMPLES asks for none
+    Ends(session)            of a process; empty where NOCTURNE_INJECT_EPOCH=STEPS,EXAMPLES[,EVERY] asks for none
     ends.cut(known, loader)  lets a DataLoader of PyTorch over so many examples end after so many steps
     ends.asked(known)        the first batch of an epoch of such a loader is asked for
     ends.last_comes(...)     the first batch of a cut epoch's last step has come
@@ -10,6 +10,9 @@ An end is an evaluation, a checkpoint, what is compiled anew for either and for 
 what it was, for schedules are made of it; so a trainer that counts batches itself would leave its evaluation out:
 Lightning's and Ignite's are told another number for these epochs. Keras's fit is stopped by its own callback (keras.py).
 Each rank of several counts for itself, and all cut alike.
+
+Where some of what ends an epoch comes back behind each EVERY-th one only (an evaluation, `if epoch % 5 == 0`), the first
+epoch and EVERY more are cut: each end is told as the mean of so many.
 """
 
 import sys
@@ -17,17 +20,18 @@ import weakref
 
 from . import loops
 
-CUT = 2  # epochs: the second end is what each later one takes, and the first says what it took beyond that
-
 
 class Ends(object):
     def __init__(self, session):
         asked = session.environment.get("NOCTURNE_INJECT_EPOCH", "")
-        self.steps, self.examples = (int(each) for each in asked.split(",")) if asked else (0, 0)
+        numbers = [int(each) for each in asked.split(",")] if asked else [0, 0]
+        self.steps, self.examples, self.every = numbers if len(numbers) == 3 else numbers + [1]
         self.batch = int(session.environment.get("NOCTURNE_INJECT_BATCH") or 0)  # examples of a step
         self.session = session
         self.ended = 0     # epochs that were cut
         self.told = 0      # ends, of whole epochs too
+        self.first = None  # seconds of the first one, until those that say what of it comes back are told
+        self.taken = []    # seconds of those since, of `every` at most
         self.since = None  # the end of the last step before the end that is under way, and steps until then
         self.begun = None  # the Cut whose epoch has begun last
         self.counts = None    # what counts its batches
@@ -38,17 +42,29 @@ class Ends(object):
         return self.steps > 0
 
     def asks_for_more(self):
-        return bool(self) and self.ended < CUT
+        return bool(self) and self.ended <= self.every
+
+    def are_alike(self, every):
+        """Whether those that are looked at stand for all others where a part of an end comes back behind so many epochs."""
+        return self.every % every == 0
 
     def is_last(self, step):
         """Whether the epoch that has begun ends behind its step of this number, the first one's being 1."""
         return self.begun is not None and self.begun.cuts and step == self.steps
 
     def tell(self, recorder, seconds):
-        # What the first end took beyond the second is paid once, and by none of the other evaluations.
-        evaluations = self.evaluations if self.told else 1
         self.told += 1
-        recorder.epoch_ended(max(0.0, seconds * evaluations), self.told == CUT)
+        took, tells = max(0.0, seconds), []
+        if self.told == 1:
+            self.first = took
+        else:
+            self.taken.append(took)
+        if len(self.taken) == self.every:
+            each = self.evaluations * sum(self.taken) / self.every
+            if self.first is not None:  # What it took beyond the one that had the same parts is paid once.
+                tells, self.first = [each + max(0.0, self.first - took)], None
+            tells, self.taken = tells + [each], []
+        recorder.epoch_ended(tells, self.told == 1 + self.every)
 
     def begins(self, cut, frame):
         """An epoch begins. Returns whether it is cut: nobody shall evaluate a part of the training's data instead of all."""
@@ -60,9 +76,10 @@ class Ends(object):
         counts = counter_of(frame)
         if counts is None:
             return not any(loops.called_by(frame, each.PACKAGES) for each in COUNTERS)
-        if counts.ends_are_alike:
+        alike = self.are_alike(counts.every)
+        if alike:
             self.counts = counts
-        return counts.ends_are_alike
+        return alike
 
     def cut(self, known, loader):
         """What cuts the loader's epochs, or None. `known`: what levers.Loader says of it, its examples too."""
@@ -110,6 +127,7 @@ class Counter(object):
     """Who ends an epoch, with its evaluation, by the number of batches: the first of its numbers."""
 
     whole = None  # its numbers as they were, while an epoch is cut
+    every = 1     # epochs after which an end has an evaluation
 
     def batches(self):
         """Of a whole epoch. What it is before an epoch has begun is the library's affair."""
@@ -134,8 +152,7 @@ class Lightning(Counter):
     def __init__(self, own):
         self.trainer = getattr(own, "trainer", own)
         self.numbers()
-        # Of those that evaluate more rarely one end in so many has an evaluation.
-        self.ends_are_alike = self.trainer.check_val_every_n_epoch in (1, None)
+        self.every = self.trainer.check_val_every_n_epoch or 1
 
     def numbers(self):
         return self.trainer.fit_loop.max_batches, self.trainer.val_check_batch
@@ -154,7 +171,6 @@ class Ignite(Counter):
     """Its Engine, whose handlers of an epoch's end evaluate."""
 
     PACKAGES = ("ignite",)
-    ends_are_alike = True
 
     def __init__(self, own):
         self.state = own.state

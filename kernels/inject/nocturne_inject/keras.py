@@ -2,7 +2,7 @@
 
 A step is a batch. Where steps_per_execution hides batches from callbacks, `optimizer.iterations` counts, else the batch's
 number. The time between an epoch's last batch and the next one's first (evaluation, callbacks, a new iterator) is no
-step's, but an epoch's end where those are asked for (epoch_ends.py); the first two epochs are then stopped early, as a
+step's, but an epoch's end where those are asked for (epoch_ends.py); the first epochs are then stopped early, as a
 callback of the script's may stop the training, and it goes on. train_on_batch counts as a loop of the script's own (tensorflow.py).
 """
 
@@ -132,7 +132,8 @@ class Counter(object):
             self.batch = self.batch or 32  # fit's own
             self.examples = int(self.examples * (1 - (given(arguments, named, "validation_split") or 0)))
         self.loader = None if self.examples else x
-        self.evaluates = given(arguments, named, "validation_freq") in (None, 1)  # behind each epoch, if at all
+        frequency = given(arguments, named, "validation_freq")
+        self.every = 1 if frequency is None else frequency if isinstance(frequency, int) else 0  # epochs; 0: a list of them
         self.before = None      # the number of the last batch of this epoch
         self.iterations = None
         self.cut = False        # this epoch was
@@ -164,7 +165,8 @@ class Counter(object):
         """Behind so many of an epoch: where it is what was asked for, and that is no more than a half of it."""
         ends, of_epoch = self.fit.session.ends, (self.params or {}).get("steps") or 0
         is_enough = batches >= ends.steps and of_epoch >= 2 * ends.steps
-        if is_enough and self.evaluates and self.examples in (None, ends.examples) and not self.model.stop_training:
+        alike = self.every > 0 and ends.are_alike(self.every)
+        if is_enough and alike and self.examples in (None, ends.examples) and not self.model.stop_training:
             self.model.stop_training = self.cut = True
             ends.ended += 1
 
@@ -185,7 +187,7 @@ class Counter(object):
         known = {"batch": self.batch, "steps_per_epoch": (self.params or {}).get("steps"),
                  "examples_per_epoch": self.examples}
         facts.update({name: value for name, value in known.items() if value})
-        self.fit.session.report.length.epochs = loops.told((self.params or {}).get("epochs"), "epochs of fit")
+        self.fit.session.report.length.epochs = loops.told((self.params or {}).get("epochs"), "epochs of fit", self.every)
         facts["versions"]["keras"] = str(self.fit.keras.__version__)
         if self.fit.watch:
             from . import tensorflow

@@ -12,6 +12,7 @@ in it, compares a number that it increases. A list of epochs is none.
 import ast
 import collections
 import collections.abc
+import functools
 import linecache
 import math
 import operator
@@ -30,15 +31,17 @@ MOST_FRAMES = 200
 LOOKS_UP_TO = 1 << 20  # steps
 
 # count: of its numbers. text: how it is told to people. place: file and line; None: of a call. reached: the index of its number
-# now; None: not known. outlives: whether its number goes on where the loop begins again.
-Loop = collections.namedtuple("Loop", "count text place reached outlives")
+# now; None: not known. outlives: whether its number goes on where the loop begins again. repeats: numbers after which what it
+# does comes back, as an evaluation behind each fifth epoch does (of_training() and trainers say so); 0: not known.
+Loop = collections.namedtuple("Loop", "count text place reached outlives repeats")
+Loop.__new__.__defaults__ = (1,)
 
 _sources = {}  # file: its loops, and (path, line) of what is assigned
 
 
-def told(count, text):
+def told(count, text, repeats=1):
     """A number of epochs that a call was given; None: it is none."""
-    return Loop(count, text, None, None, False) if isinstance(count, int) and 0 < count <= MOST else None
+    return Loop(count, text, None, None, False, repeats) if isinstance(count, int) and 0 < count <= MOST else None
 
 
 def nearest(frame):
@@ -49,7 +52,37 @@ def of_training(frame):
     """The nearest one, for people: with the script's loop around it, each of whose rounds trains again."""
     loop = nearest(frame)
     around = loop and _around_of(loop, frame)
-    return loop._replace(text="%s, in each round of: %s" % (loop.text, around)) if around else loop
+    if around:
+        loop = loop._replace(text="%s, in each round of: %s" % (loop.text, around))
+    return loop._replace(repeats=_repeats(loop, frame)) if loop and loop.place else loop
+
+
+def _repeats(loop, frame):
+    """Of `if (epoch + 1) % 5 == 0: evaluate()` and `if epoch % 2: save()` in a loop over epochs: 10."""
+    for frame, _ in _callers(frame):
+        for node in _around(frame):
+            if (frame.f_code.co_filename, node.lineno) == loop.place:
+                try:
+                    return functools.reduce(lambda a, b: a * b // math.gcd(a, b), _moduli(node, frame), 1)
+                except Exception:  # what is divided by is gone, or is no number
+                    return 0
+    return 1
+
+
+def _moduli(node, frame):
+    """Numbers by which a loop divides its own number to decide what it does, beside printing."""
+    header = node.target if isinstance(node, ast.For) else node.test
+    numbers = {_path(each) for each in ast.walk(header)} - {""}
+    for each in ast.walk(ast.Module(body=node.body)):
+        if isinstance(each, ast.If) and not all(_prints(statement) for statement in each.body + each.orelse):
+            for part in ast.walk(each.test):
+                if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod):
+                    if numbers.intersection(_path(name) for name in ast.walk(part.left)):
+                        yield max(1, operator.index(_value(part.right, frame)))
+
+
+def _prints(statement):
+    return isinstance(statement, ast.Expr) and _called(statement.value) == "print"
 
 
 def _around_of(loop, frame):
@@ -91,7 +124,8 @@ def _lightnings(fit, epochs):
     try:
         if 0 < fit.max_steps <= MOST and fit.trainer.estimated_stepping_batches == fit.max_steps:
             return Loop(fit.max_steps, "max_steps of the Trainer", None, fit.trainer.global_step, True)
-        return epochs and epochs._replace(reached=fit.trainer.current_epoch)
+        every = getattr(fit.trainer, "check_val_every_n_epoch", None) or 1
+        return epochs and epochs._replace(reached=fit.trainer.current_epoch, repeats=every)
     except Exception:  # of another library, or what it cannot estimate
         return epochs
 
@@ -473,7 +507,8 @@ class Length(object):
         if steps_per_epoch is None and len(loops) == 2 and not loops[0].outlives:
             return {"steps_per_epoch": steps, "epochs": loops[1].count, "trains": loops[1].text}
         if steps_per_epoch is not None and self.epochs and not self._ends_before(loops, steps, steps_per_epoch):
-            return {"epochs": self.epochs.count, "trains": self.epochs.text}
+            found = {"epochs": self.epochs.count, "trains": self.epochs.text}
+            return dict(found, ends_repeat=self.epochs.repeats) if self.epochs.repeats > 1 else found
         if steps_per_epoch is None and self.stays and self.stays.seen:
             turns = [ended for ended, _ in self.stays.seen]
             around, each = self.first[0][0], turns[0]

@@ -89,6 +89,7 @@ class Training(Events):
         self.merged = set()           # those that step behind another one, of the same backward
         self.optimizer_ends = 0
         self.unused = False           # backwards are counted because no optimizer had been made
+        self.gathers = False          # or because several belong to an update, which takes long
         self.losses = Losses()        # of the backwards since the last event
         self.unscaled = None          # (scaled loss, loss) that a GradScaler has seen last
         self.thread = None            # that trains
@@ -221,6 +222,7 @@ class Training(Events):
         elif self.backwards == 1:
             self.first_backward_at = now
         elif self.unit == "optimizer step" and self.expects_backwards(now - self.first_backward_at):
+            self.gathers = True
             self.count_backwards("a step of the optimizer takes more than %d s and several backwards: each backward "
                                  "counts as a step" % SLOW_S)
         if self.unit == "backward":
@@ -328,7 +330,7 @@ class Training(Events):
         report.events_per_step = self.periods.length
         seen.version = tuple(int(part) for part in seen.framework_version.split("+")[0].split(".")[:3] if part.isdigit())
         seen.threads, seen.interop_threads = torch.get_num_threads(), torch.get_num_interop_threads()
-        seen.batch_shapes, seen.calls = self.shapes, frozenset(self.calls)
+        seen.batch_shapes, seen.calls, seen.gathers = self.shapes, frozenset(self.calls), self.gathers
         if seen.device == "cuda":
             seen.device_name = torch.cuda.get_device_name()
             seen.capability = torch.cuda.get_device_capability()

@@ -7,7 +7,8 @@
     recorder.epoch()               what passed since the last step is no part of a step
     recorder.epoch_started(s)      of what passed, these seconds were for a loader's processes: each epoch has them
     recorder.pass_over()           the steps to come are no samples, until:
-    recorder.epoch_ended(s, last)  of what passed, these seconds were the end of an epoch; the last one that is awaited
+    recorder.epoch_ended(each, last)  of what passed, a part was the end of an epoch, and the last one that is awaited;
+                                   each: seconds of ends that are known by now
 
 The clock is that of nocturne_steps.py, whose recorder this is, with these differences: data and graphs before the first
 step are the first step's; it ends by os._exit(0); it stops the process's descendants while it waits for a turn, and drops
@@ -162,9 +163,10 @@ class Recorder(steps._Recorder):
             self.session.note("no epoch ended within %d steps" % MOST_AWAITED)
             self.step = self.begin_turns
 
-    def epoch_ended(self, seconds, last):
-        self.write(event="phase_begin", name="epoch_end")
-        self.write(event="phase_end", name="epoch_end", wall_s=seconds, cpu_s=0.0)
+    def epoch_ended(self, each, last):
+        for seconds in each:
+            self.write(event="phase_begin", name="epoch_end")
+            self.write(event="phase_end", name="epoch_end", wall_s=seconds, cpu_s=0.0)
         awaits = self.begin_turns if last else self.step_awaited
         self.step = self.usual_step if self.held is None else awaits
 

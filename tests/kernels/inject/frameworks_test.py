@@ -179,6 +179,14 @@ class Fit(Case):
             self.assertEqual(told, [0 if "freq=3" in x else 100] * ends, (x, several, asked))
             self.assertEqual(sum(self.counts(run)), sum(trained) - 1 - bool(several))
 
+    def test_of_a_fit_that_evaluates_rarely_the_ends_are_told_in_the_mean(self):
+        run = self.script(KERAS, "model(100).fit(tf.data.Dataset(10), epochs=7, validation_data=1, validation_freq=2)",
+                          NOCTURNE_INJECT_EPOCH="5,80,2")
+        self.ran(run)
+        self.assertEqual(sum(self.counts(run)), 3 * 5 + 4 * 10 - 1)
+        self.assertEqual(run.phases("epoch_end"), [50, 50, 50])
+        self.assertEqual(self.report(run, "epochs", "ends_repeat"), [7, 2])
+
     def test_steps_that_an_execution_hides_are_counted_and_none_beyond_the_limit(self):
         run = self.script(KERAS, "model(30, steps_per_execution=4).fit(tf.data.Dataset(10), epochs=3)\nprint('done')")
         self.ran(run)

@@ -750,7 +750,14 @@ class Optimizer(Lever):
         self.offered("optimizer", "fused", "foreach")
         self.offered("optimizer", "fused", **GPU)
         self.refused("optimizer", "no optimizer", optimizers=[])
+        self.refused("optimizer", "several belong to one of its updates", gathers=True)
+        self.assertEqual(lever("optimizer").lines(facts()), {"fused": "torch.optim.Adam(..., fused=True)",
+                                                             "foreach": "torch.optim.Adam(..., foreach=True)"})
         rest = [levers.Optimizer("RMSprop", {"foreach": None}, 1)]
+        both = rest + [levers.Optimizer("SGD", {"fused": None}, 1)]
+        self.assertEqual(lever("optimizer").lines(facts(optimizers=both))["fused"], "torch.optim.SGD(..., fused=True)")
+        self.assertEqual(lever("optimizer").lines(facts(optimizers=both))["foreach"],
+                         "torch.optim.RMSprop and torch.optim.SGD(..., foreach=True)")
         self.offered("optimizer", "foreach", optimizers=rest)
         self.refused("optimizer", "RMSprop has no other", optimizers=rest, **GPU)
         self.refused("optimizer", "LBFGS has no other", optimizers=[levers.Optimizer("LBFGS", {"lr": 1}, 1)])

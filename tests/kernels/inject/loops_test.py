@@ -300,7 +300,9 @@ class Headers(Loops):
         loop.trainer = types.SimpleNamespace(estimated_stepping_batches=500, global_step=7, current_epoch=2)
         self.assertEqual([(each.count, each.reached, each.text) for each in loop.run()], [(500, 7, "max_steps of the Trainer")])
         loop.max_epochs, loop.trainer.estimated_stepping_batches = 6, 60
-        self.assertEqual([(each.count, each.reached) for each in loop.run()], [(6, 2)])
+        self.assertEqual([(each.count, each.reached, each.repeats) for each in loop.run()], [(6, 2, 1)])
+        loop.trainer.check_val_every_n_epoch = 4
+        self.assertEqual([each.repeats for each in loop.run()], [4])
         del loop.trainer  # not to be estimated
         self.assertEqual(counts(loop.run()), [6])
 
@@ -648,6 +650,19 @@ class Lengths(Loops):
         self.assertEqual((found.alone.text, found.alone.count), (own, 4))
         self.assertEqual((found.within.text, found.within.count),
                          (own + ', in each round of: for fold, part in enumerate(["a"]) (folds.py, line 6)', 4))
+
+    def test_a_loop_repeats_what_it_does_behind_some_epochs_only(self):
+        say = dict(say=lambda: loops.of_training(sys._getframe(1)), options=types.SimpleNamespace(every=4, zero=0))
+        for body, repeats in (
+                ("if (epoch + 1) % options.every == 0: evaluate()", 4), ("if epoch % 6 == 0 or epoch == 29: evaluate()", 6),
+                ("if not epoch % 4: evaluate()\n    if epoch % 6 == 5: save()", 12), ("evaluate()", 1),
+                ("if epoch % 10 == 0: print(epoch)", 1), ("if epoch % 10 == 0:\n        print(epoch)\n        save()", 10),
+                ("for step in batches:\n        if step % 100 == 0: log()", 1), ("learning_rate = 0.1 if epoch % 9 else 1", 1),
+                ("if epoch % options.zero == 0: save()", 1), ("if epoch % options.gone == 0: save()", 0)):
+            for header in ("for epoch in range(30):", "while epoch < 30:"):
+                text = "epoch = 0\n%s\n    seen = say()\n    break\n    epoch += 1\n    %s" % (header, body)
+                with self.subTest(text):
+                    self.assertEqual(self.module("rare", text, **say).seen.repeats, repeats)
 
     def test_a_number_of_a_call_is_taken_where_it_is_one(self):
         self.assertEqual(loops.told(12, "epochs of fit").count, 12)

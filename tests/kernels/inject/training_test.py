@@ -272,6 +272,15 @@ class Steps(unittest.TestCase):
                 self.assertEqual(run.phases("epoch_end")[:2], [half + 60, half])
                 first = 6.0 if processes else 6.5
                 self.assertEqual(run.seconds()[:8], ([6.75] * 3 + [first]) * 2)
+        # An evaluation of 20 s behind each third epoch: the ends of the second to the fourth one in the mean.
+        rare = script.replace("range(4)", "range(6)").replace("        evaluate()", "        if epoch %% 3 == 2: evaluate()")
+        with trained(rare % "", NOCTURNE_INJECT_EPOCH="5,292,3", NOCTURNE_STEPS_LIMIT="200") as run:
+            self.assertEqual(self.ran(run), "[5, 5, 5, 5, 37, 37] 37\n")
+            without = half - 10
+            for seen, expected in zip(run.phases("epoch_end"), [without + 10 / 3 + 60, without + 10 / 3]):
+                self.assertAlmostEqual(seen, expected)
+            self.assertEqual(len(run.phases("epoch_end")), 2)
+            self.assertEqual(run.seconds()[:16], ([6.75] * 3 + [6.5]) * 4)
         for asked in ("5,291", "19,292", None):  # of another loader, of more than half an epoch; not asked for
             with trained(script % "", NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "[37, 37, 37, 37] 37\n")
@@ -383,12 +392,15 @@ class Trainer:
         with trained(script % ("lightning", loop, "", "1, 99, 3"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
             self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (37, 37, 12), (37, 37, 12)]\n")
             thrice = run.phases("epoch_end")
-            self.assertEqual(thrice[0] - thrice[1] / 3, 60)
+            self.assertAlmostEqual(thrice[0] - thrice[1], 60)
+            self.assertAlmostEqual(thrice[1], 3 * ends[1])
         with trained(script % ("lightning", loop, "", "1, 20"), NOCTURNE_INJECT_EPOCH="5,292", NOCTURNE_STEPS_LIMIT="200") as run:
             self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (20, 20, 20), (20, 20, 20)]\n")
             self.assertEqual(run.json()["steps_per_epoch"], 20)
             # It ends with a whole batch; the loader's last one has half as many examples, and half a step is the end's there.
             self.assertEqual(ends[1] - run.phases("epoch_end")[1], 3.25)
+        with trained(script % ("lightning", loop, "", "2, 99"), NOCTURNE_INJECT_EPOCH="5,292,2", NOCTURNE_STEPS_LIMIT="200") as run:
+            self.assertEqual(self.ran(run), "[(5, 5, 5), (5, 5, 5), (5, 5, 5), (37, 37, 37)]\n")
         for told, asked, batches in (("2, 99", "5,292", 37), ("1, 20", "", 20)):  # each second epoch alone evaluates; not asked for
             with trained(script % ("lightning", loop, "", told), NOCTURNE_INJECT_EPOCH=asked, NOCTURNE_STEPS_LIMIT="200") as run:
                 self.assertEqual(self.ran(run), "%s\n" % ([(batches,) * 3] * 4))
@@ -454,7 +466,7 @@ class Engine:
                     self.assertEqual(ends, [])
                 else:
                     self.assertAlmostEqual(ends[1], 100 * times, delta=10)
-                    self.assertAlmostEqual(ends[0], 100 * (times > 0), delta=10)
+                    self.assertAlmostEqual(ends[0], ends[1], delta=10)
 
     def test_modules_that_are_loaded_when_they_are_asked_are_not_asked(self):
         with trained("""

@@ -52,6 +52,12 @@ TEST_CASE("what was named never gives way, and the error says what is meant", "[
   CHECK_FALSE(read("threads=4"));
 }
 
+TEST_CASE("an option of a command may be named as the command has it", "[cli]") {
+  const auto read_it = read("--lay-out=nchw,framework=other");
+  CHECK_THAT(read_it.error(), ContainsSubstring("there is no parameter 'lay_out'"));
+  CHECK(text(read("--layout=nchw,framework=other").value(), "layout") == "nchw");
+}
+
 TEST_CASE("an unknown name and an unknown value are distinguished", "[cli]") {
   CHECK_THAT(read("framwork=ours").error(), ContainsSubstring("did you mean 'framework'"));
   CHECK_THAT(read("framework=theirs").error(), ContainsSubstring("not 'theirs'"));

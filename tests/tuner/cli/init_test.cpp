@@ -138,6 +138,8 @@ TEST_CASE("init writes a campaign that can be read, and replaces no file", "[cli
   CHECK(cli.json().at("campaign") == "first");
   CHECK(cli.nocturne({"init", file}) == ExitCode::Usage);
   CHECK_THAT(cli.err(), ContainsSubstring("is there already; --force"));
+  CHECK(cli.nocturne({"init", cli.folder().string(), "--force"}) == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("is a folder: name the file in it, such as"));
   CHECK(cli.nocturne({"init", file, "--force", "--json"}) == ExitCode::Ok);
   CHECK(cli.json().at("file") == file);
   CHECK(cli.nocturne({"init", "-"}) == ExitCode::Ok);

@@ -131,6 +131,8 @@ TEST_CASE("schema --check says where a document deviates from the schema it name
   CHECK_THAT(cli.out(), ContainsSubstring("no document 'bset'"));
   CHECK(check("{") == ExitCode::Usage);
   CHECK(cli.nocturne({"schema", "--check", (cli.folder() / "nowhere").string()}) == ExitCode::Usage);
+  CHECK(check("// of a person\n{\"campaign\": \"mine\"}") == ExitCode::Usage);
+  CHECK_THAT(cli.err(), ContainsSubstring("is a campaign file, which is checked when it is read"));
 }
 
 }  // namespace nocturne::cli

@@ -56,13 +56,22 @@ TEST_CASE("the first screen says what stands between epochs, and whether times a
                                                            .epochs = 4,
                                                            .step_seconds = 0.2}};
   CHECK_THAT(cli::seen_training_text(seen, {}), !ContainsSubstring("between"));
-  seen.epoch_end = tuner::EpochEndProbe{
-      .cut = {.steps = 5, .examples = 6400}, .seen = measure::EpochEnd{.each = 3, .first = 0.5}, .in_each_run = true};
+  const measure::EpochEnds two{.steps = 5, .examples = 6400}, five{.steps = 5, .examples = 6400, .every = 4};
+  seen.epoch_end = tuner::EpochEndProbe{.cut = two, .seen = measure::EpochEnd{.each = 3, .first = 0.5}, .of_runs = two};
   CHECK_THAT(cli::seen_training_text(seen, {}),
              ContainsSubstring("  between     epochs 3.00 s of evaluation and the like, 15 % of an epoch's\n") &&
                  ContainsSubstring("steps: each run cuts its first two epochs short"));
-  seen.epoch_end->in_each_run = false;
-  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("without them"));
+  seen.training->ends_repeat = 4;
+  seen.epoch_end->cut = five;
+  seen.epoch_end->of_runs = five;
+  CHECK_THAT(cli::seen_training_text(seen, {}),
+             ContainsSubstring("(the mean of 4 epochs): each run cuts its first 5 epochs short") &&
+                 !ContainsSubstring("only"));
+  seen.epoch_end->of_runs = two;  // five would take too long
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("each run cuts its first two") &&
+                                                    ContainsSubstring("without what comes back every 4 epochs only"));
+  seen.epoch_end->of_runs.reset();
+  CHECK_THAT(cli::seen_training_text(seen, {}), ContainsSubstring("longer than a run, so times are without"));
   seen.epoch_end->seen->each = 0.01;
   CHECK_THAT(cli::seen_training_text(seen, {}), !ContainsSubstring("between"));
   seen.epoch_end->seen.reset();
@@ -91,7 +100,8 @@ TEST_CASE("the first screen says what is private, and what each run would prepar
   CHECK_THAT(text, ContainsSubstring("  files       model.pt: each run writes") &&
                        ContainsSubstring("  outside     /scratch/last.pt: likewise private"));
   CHECK_THAT(cli::seen_training_text(seen, {}, true),
-             ContainsSubstring("  outside     /scratch/last.pt: each run writes them for real"));
+             ContainsSubstring("  outside     /scratch/last.pt: each run writes it for real"));
+  CHECK_THAT(text, ContainsSubstring("yours stays as it is"));
   seen.files->prepared = {{.path = "data/set", .bytes = 999'999}};
   CHECK(cli::seen_training_text(seen, {}) == text);
   seen.files->prepared.push_back({.path = "data/index", .bytes = 1});

@@ -236,8 +236,8 @@ TEST_CASE("a run cuts its first two epochs short where its campaign says so, and
     const auto found = plan.environment.find("NOCTURNE_INJECT_EPOCH");
     return found == plan.environment.end() ? std::string() : found->second;
   };
-  CHECK(asked({.purpose = space::Purpose::Search, .steps = 40}) == "5,6000");
-  CHECK(asked({.purpose = space::Purpose::Verify, .steps = 40}) == "5,6000");
+  CHECK(asked({.purpose = space::Purpose::Search, .steps = 40}) == "5,6000,1");
+  CHECK(asked({.purpose = space::Purpose::Verify, .steps = 40}) == "5,6000,1");
   CHECK(asked({.purpose = space::Purpose::Gate, .steps = 4, .learning = RunOrder::Learning::Start}).empty());
 }
 
@@ -289,6 +289,11 @@ TEST_CASE("epochs are cut where a training has enough of them, and enough steps 
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->steps_per_epoch = 9; }));
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->examples_per_epoch.reset(); }));
   CHECK_FALSE(cut_after([](CommandProbe& other) { other.training->framework = "jax"; }));
+  seen.training->epochs = 7;
+  for (const auto& [repeat, every] : std::map<std::int64_t, std::int64_t>{{1, 1}, {5, 5}, {6, 1}, {12, 1}}) {
+    seen.training->ends_repeat = repeat;  // within seven epochs a whole round, or not
+    CHECK(epoch_cut(seen)->every == every);
+  }
   const auto of_fit = [](CommandProbe& other) {
     other.training->framework = "tensorflow";
     other.training->unit = "batch";
@@ -307,17 +312,28 @@ TEST_CASE("each run sees the ends of epochs where they matter and leave time for
   using std::chrono::seconds;
   CommandProbe seen{.wall = seconds(8), .training = SeenTraining{.steps_per_epoch = 100, .step_seconds = 0.2}};
   EpochEndProbe probe{.seen = measure::EpochEnd{.each = 3, .first = 1}};
-  CHECK(is_worth_seeing(probe, seen, {}));
+  CHECK(cut_of_runs(probe, seen, {}));
   probe.seen->first = 3;
-  CHECK_FALSE(is_worth_seeing(probe, seen, {}));
-  CHECK_FALSE(is_worth_seeing(probe, seen, minutes(8)));
-  CHECK(is_worth_seeing(probe, seen, minutes(10)));
+  CHECK_FALSE(cut_of_runs(probe, seen, {}));
+  CHECK_FALSE(cut_of_runs(probe, seen, minutes(8)));
+  CHECK(cut_of_runs(probe, seen, minutes(10)));
+  probe.seen->first = 0;
+  CHECK(cut_of_runs(probe, seen, {}));
+  probe.cut = {.steps = 5, .every = 3};  // four ends of 3 s, and ten more steps: two of them fit
+  CHECK(cut_of_runs(probe, seen, {})->every == 1);
+  probe.seen->each = 1.4;
+  CHECK(cut_of_runs(probe, seen, {})->every == 3);
+  probe.seen->each = 1.6;
+  CHECK(cut_of_runs(probe, seen, {})->every == 1);
+  probe.seen->each = 4.1;
+  CHECK_FALSE(cut_of_runs(probe, seen, {}));
+  probe.cut = {};
   probe.seen = measure::EpochEnd{.each = 0.05};
-  CHECK_FALSE(is_worth_seeing(probe, seen, {}));
+  CHECK_FALSE(cut_of_runs(probe, seen, {}));
   seen.training->levers = {{.name = "compile", .description = "", .compiles = true}};
-  CHECK(is_worth_seeing(probe, seen, {}));
+  CHECK(cut_of_runs(probe, seen, {}));
   probe.seen.reset();
-  CHECK_FALSE(is_worth_seeing(probe, seen, minutes(600)));
+  CHECK_FALSE(cut_of_runs(probe, seen, minutes(600)));
 }
 
 TEST_CASE("a campaign is called after the script", "[own_command]") {

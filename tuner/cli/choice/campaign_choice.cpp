@@ -160,6 +160,14 @@ void require_times(const Context& context, const db::CampaignSummary& campaign) 
 }
 
 void require_horizons(const Context& context, const db::CampaignSummary& campaign) {
+  const auto& command = tuner::sections_of(campaign.spec).worker.own;
+  if (!command.empty() && command.whole()) {
+    refuse(
+        context, ExitCode::Usage,
+        fmt::format("the command of campaign '{}' is timed as a whole, and trains as long as it trains: no number of "
+                    "epochs is asked of it",
+                    campaign.name));
+  }
   if (!tuner::objective_of(campaign.spec).target) return;
   refuse(context, ExitCode::Usage,
          fmt::format("campaign '{}' minimises the time to an accuracy: its trainings end when they are there, and no "

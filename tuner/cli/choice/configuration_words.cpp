@@ -7,6 +7,7 @@
 
 #include "space/nearest.hpp"
 #include "tuner/campaign/fitting.hpp"
+#include "tuner/own_command/variation.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -35,7 +36,8 @@ std::expected<space::Configuration, std::string> read_configuration(const space:
     const auto pair = words.substr(0, comma);
     words = comma == std::string_view::npos ? std::string_view() : words.substr(comma + 1);
     const auto equals = pair.find('=');
-    const std::string name(pair.substr(0, equals));
+    std::string name(pair.substr(0, equals));
+    if (name.starts_with('-')) name = tuner::Variation{.name = name}.parameter();  // as the command has it
     const auto* parameter = space.find(name);
     if (equals == std::string_view::npos || parameter == nullptr) {
       std::vector<std::string> names;

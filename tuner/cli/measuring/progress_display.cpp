@@ -59,11 +59,13 @@ void ProgressDisplay::status(const std::string& text) {
 std::string ProgressDisplay::standing() const {
   const auto now = clock_();
   std::string text = time_text(tuner::unix_ns_of(now)).substr(std::string_view("2024-05-31 ").size());
+  std::string left;
   if (left_) {
-    const std::chrono::duration<double> spent = spent_ + (now - forecast_at_), all = spent_ + *left_;
-    if (all.count() > 0) text += fmt::format(", {:.0f} % of the budget", 100 * std::min(1.0, spent / all));
+    const std::chrono::duration<double> since = now - forecast_at_, all = spent_ + *left_;
+    if (all.count() > 0) text += fmt::format(", {:.0f} % of the budget", 100 * std::min(1.0, (spent_ + since) / all));
+    left = ", " + seconds_text(std::max(0.0, (*left_ - since).count())) + " left";
   }
-  return progress_.empty() ? text : text + ", " + progress_;
+  return progress_.empty() ? text : text + ", " + progress_ + left;
 }
 
 void ProgressDisplay::stand(const std::string& doing) {
@@ -196,8 +198,6 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   }
   const double minutes = std::chrono::duration<double, std::ratio<60>>(progress.elapsed).count();
   if (minutes > 0.05) progress_ += fmt::format(", {:.1f} trials/min", static_cast<double>(progress.finished) / minutes);
-  if (progress.left)
-    progress_ += ", " + seconds_text(std::max(0.0, std::chrono::duration<double>(*progress.left).count())) + " left";
 }
 
 void ProgressDisplay::choosing(std::int64_t finalists) {

@@ -91,9 +91,16 @@ std::string epoch_end_text(const tuner::CommandProbe& seen) {
   }
   const double epoch = seen.training->epoch_seconds().value_or(0);
   const double share = epoch > 0 ? probe.seen->each / epoch : 0;
-  std::string text = fmt::format("{} of evaluation and the like, {:.0f} % of an epoch's steps",
-                                 seconds_text(probe.seen->each), 100 * share);
-  if (probe.in_each_run) return text + ": each run cuts its first two epochs short to see them";
+  const std::string mean = probe.cut.every > 1 ? fmt::format(" (the mean of {} epochs)", probe.cut.every) : "";
+  std::string text = fmt::format("{} of evaluation and the like, {:.0f} % of an epoch's steps{}",
+                                 seconds_text(probe.seen->each), 100 * share, mean);
+  if (probe.of_runs) {
+    const auto repeat = seen.training->ends_repeat.value_or(1);
+    const std::string without =
+        repeat > probe.of_runs->every ? fmt::format(", without what comes back every {} epochs only", repeat) : "";
+    return fmt::format("{}: each run cuts its first {} short to see them{}", text, cut_epochs_text(*probe.of_runs),
+                       without);
+  }
   return share < kNothing ? std::string() : text + ": longer than a run, so times are without them";
 }
 
@@ -136,10 +143,19 @@ std::string names_text(const std::vector<tuner::WrittenFile>& files) {
   return fmt::format("{}", fmt::join(names_of(files), ", "));
 }
 
+/// "them" that "stay", or "it" that "stays".
+struct Pronoun {
+  std::string_view object, stay;
+};
+Pronoun pronoun_of(const std::vector<tuner::WrittenFile>& files) {
+  return files.size() == 1 ? Pronoun{"it", "stays as it is"} : Pronoun{"them", "stay as they are"};
+}
+
 std::string files_text(const tuner::WrittenFiles& files) {
   const std::string where = files.kind == "copy" ? "a copy of your folder" : "a private view of your folder";
   if (files.inside.empty()) return fmt::format("it wrote none; each run works in {}", where);
-  return fmt::format("{}: each run writes them into {}, and yours stay as they are", names_text(files.inside), where);
+  const auto [them, stay] = pronoun_of(files.inside);
+  return fmt::format("{}: each run writes {} into {}, and yours {}", names_text(files.inside), them, where, stay);
 }
 
 /// The folder that holds all of them; empty: there is none but the root, or the command's.
@@ -171,10 +187,14 @@ std::string preparation_text(const tuner::WrittenFiles& files) {
 std::string files_lines(const tuner::WrittenFiles& files, bool outside_is_real) {
   std::string text = labelled("files", files_text(files));
   if (!files.outside.empty()) {
-    text += labelled("outside", names_text(files.outside) +
-                                    (outside_is_real ? ": each run writes them for real, as --writes-outside says"
-                                                     : ": likewise private, and yours stay as they are (real: in "
-                                                       "--share FOLDER, or everywhere by --writes-outside)"));
+    const auto [them, stay] = pronoun_of(files.outside);
+    const std::string private_too = fmt::format(
+        "likewise private, and yours {} (real: in --share FOLDER, or everywhere by --writes-outside)", stay);
+    text += labelled("outside", fmt::format("{}: {}", names_text(files.outside),
+                                            outside_is_real ? fmt::format("each run writes {} for real, as "
+                                                                          "--writes-outside says",
+                                                                          them)
+                                                            : private_too));
   }
   const std::string prepared = preparation_text(files);
   return prepared.empty() ? text : text + labelled("prepares", prepared);
@@ -189,6 +209,10 @@ bool is_without_steps(const tuner::CommandProbe& seen) {
 
 std::string step_part_text(std::string_view part, const std::map<std::string, double>& shares) {
   return part == "forward" && !shares.contains("data") ? "all before backward" : std::string(part);
+}
+
+std::string cut_epochs_text(const measure::EpochEnds& cut) {
+  return cut.every == 1 ? "two epochs" : fmt::format("{} epochs", 1 + cut.every);
 }
 
 std::string seen_training_text(const tuner::CommandProbe& seen, std::optional<double> epochs, bool outside_is_real) {

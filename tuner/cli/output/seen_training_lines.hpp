@@ -16,6 +16,9 @@ namespace nocturne::cli {
 /// where the forward pass begins: "forward" is all from the step before to the backward then.
 [[nodiscard]] std::string step_part_text(std::string_view part, const std::map<std::string, double>& shares);
 
+/// The epochs that a run cuts: "two epochs".
+[[nodiscard]] std::string cut_epochs_text(const measure::EpochEnds& cut);
+
 /// Whether a framework was imported, and nothing was trained: the process is timed as a whole.
 [[nodiscard]] bool is_without_steps(const tuner::CommandProbe& seen);
 

@@ -74,7 +74,9 @@ ExitCode print_all(const Context& context, const deploy::WrittenProfile& files, 
   std::ostream& out = context.verbatim();
   out << files.json.string() << '\n' << files.env.string() << '\n' << files.sh.string() << '\n';
   *context.err << "Trial " << profile.trial << " of " << profile.campaign
-               << (profile.gain ? ": it " + deploy::gain_text(*profile.gain) : ", not compared with the default yet")
+               << (profile.gain         ? ": it " + deploy::gain_text(*profile.gain)
+                   : profile.trial == 0 ? ", the default configuration"
+                                        : ", not compared with the default yet")
                << ".\nRun it: sh " << deploy::shell_quote(files.sh.string())
                << (own ? "\nOr: " : "\nRun anything under it: ")
                << tuner::command_text("apply", deploy::shell_quote(files.json.string()) + (own ? "" : " -- COMMAND"))

@@ -86,6 +86,11 @@ void setup(CLI::App& subcommand, InitOptions& options) {
 /// Usage where the file is there already; Unavailable where nothing here can train.
 ExitCode run(const InitOptions& options, Context& context) {
   std::error_code ignored;
+  if (std::filesystem::is_directory(options.file, ignored)) {
+    return complain(context, ExitCode::Usage,
+                    fmt::format("{} is a folder: name the file in it, such as {}", options.file,
+                                (std::filesystem::path(options.file) / "campaign.json").string()));
+  }
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored))
     return complain(context, ExitCode::Usage, fmt::format("{} is there already; --force replaces it", options.file));
   const tuner::Installation installation = tuner::find_installation();

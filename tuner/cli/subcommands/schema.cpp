@@ -16,6 +16,7 @@
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/json.hpp"
 #include "tuner/cli/output/table.hpp"
+#include "tuner/installation/invocation.hpp"
 #include "tuner/schema/campaign_schema.hpp"
 #include "tuner/schema/machine_schema.hpp"
 #include "tuner/schema/registry_schema.hpp"
@@ -65,8 +66,13 @@ ExitCode list_schemas(const Context& context) {
 }
 
 ExitCode check_document(const Context& context, const std::string& file) {
-  const auto document = nlohmann::json::parse(text_or_refuse(context, file), nullptr, false);
+  const auto document = nlohmann::json::parse(text_or_refuse(context, file), nullptr, false, /*ignore_comments=*/true);
   if (document.is_discarded()) return complain(context, ExitCode::Usage, fmt::format("{} is not JSON", file));
+  if (document.is_object() && document.contains("campaign") && !document.contains("schema")) {
+    return complain(context, ExitCode::Usage,
+                    fmt::format("{} is a campaign file, which is checked when it is read: {}", file,
+                                tuner::command_text({"tune", file, "--dry-run"})));
+  }
   const auto found = deviations(document);
   for (const std::string& each : found) *context.out << file << ": " << each << '\n';
   return found.empty() ? ExitCode::Ok : ExitCode::Negative;

@@ -55,7 +55,9 @@ EarlierCampaigns earlier_campaigns(const Context& context, const nlohmann::json&
     const auto same = [&](const char* key) {
       return worker.value(key, nlohmann::json()) == document["worker"].value(key, nlohmann::json());
     };
-    const bool is_same = same("template") && same("folder") && worker.value("time", nlohmann::json()).is_string();
+    const nlohmann::json time = worker.value("time", nlohmann::json()), asked = document["worker"]["time"];
+    const bool is_same =
+        same("template") && same("folder") && (time == asked || (time.is_string() && asked.is_string()));
     auto& last = is_same ? found.same : found.other;
     if (!last || each.id > last->id) last = each;
   }
@@ -90,17 +92,25 @@ tuner::CampaignSpec parsed(const Context& context, const nlohmann::json& documen
   return value_or_refuse(context, tuner::parse_campaign(text, name, folder, facts));
 }
 
-/// Where the output looks like steps: how they would be timed. Empty: it does not.
-std::string pattern_advice(const Context& context, const tuner::CommandProbe& seen) {
-  const auto steps = tuner::find_step_lines(seen.log_tail);
+/// Where the output looks like steps: how they would be timed, behind a sentence that says why. Empty: it does not.
+std::string pattern_advice(const Context& context, const std::string& output, std::string_view why) {
+  const auto steps = tuner::find_step_lines(output);
   if (!steps) return {};
   const std::string examples = steps->examples ? fmt::format(" --examples {}", *steps->examples) : "";
   return fmt::format(
       "Its output looks like steps: {}\n"
-      "A trial takes a part of that time where they are timed instead:\n  {}\n",
-      shortened(one_line(steps->line), 60),
+      "{}:\n  {}\n",
+      shortened(one_line(steps->line), 60), why,
       tuner::command_text("tune", fmt::format("--pattern {}{} -- {}", deploy::shell_quote(steps->pattern), examples,
                                               deploy::shell_command(context.command))));
+}
+
+/// For a pattern that takes the number of a step for its seconds. Empty for others.
+std::string nonsense_advice(const tuner::CampaignSpec& spec, const tuner::ProbeFailure& failure) {
+  const measure::CommandTemplate& own = spec.worker.own;
+  if (!failure.nonsense || own.timing != Timing::Pattern || own.whole()) return {};
+  return ". What a group without a name holds is the seconds of a step; (?P<step>...) is its number "
+         "('nocturne schema campaign' has the others)";
 }
 
 /// For a script that asks its user something, as input() of Python does. Empty for others.
@@ -129,14 +139,92 @@ std::optional<tuner::EpochEndProbe> look_between_epochs(const Context& context, 
   const auto cut = tuner::epoch_cut(seen);
   const measure::CommandTemplate& own = spec.worker.own;
   if (!cut || !is_private(own)) return std::nullopt;
-  *context.err << "Once more, with its first two epochs cut short: what stands between epochs?\n";
+  *context.err << fmt::format("Once more, with its first {} cut short: what stands between epochs?\n",
+                              cut_epochs_text(*cut));
   const auto longest = std::chrono::ceil<std::chrono::seconds>(
       std::max(2 * seen.wall + kLongest, wall.value_or(std::chrono::nanoseconds{0}) / 30));
   auto probe =
       tuner::sight_epoch_end(own, spec.space.default_configuration(), *seen.training, *cut, installation,
                              {.runs_folder = context.runs_folder(), .database = context.database()}, longest, control);
-  if (probe) probe->in_each_run = tuner::is_worth_seeing(*probe, seen, wall);
+  if (probe) probe->of_runs = tuner::cut_of_runs(*probe, seen, wall);
   return probe;
+}
+
+/// Of all that is trained; empty: not known.
+std::optional<double> step_seconds_of(const tuner::CommandProbe& seen) {
+  return seen.training ? seen.training->mean_step_seconds() : seen.step_seconds;
+}
+
+/// Steps that are only seen together.
+std::int64_t steps_together(const tuner::CommandProbe& seen) {
+  return seen.training && seen.training->round ? seen.training->round->steps : seen.steps_of_line;
+}
+
+/// The most that a run can be asked for: the last ones may be a smaller epoch's.
+std::int64_t steps_there_are(const tuner::CommandProbe& seen) {
+  if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
+  const auto all = seen.training ? seen.training->all_steps() : std::nullopt;
+  return all ? std::max<std::int64_t>(2, *all - 2) : std::numeric_limits<std::int64_t>::max();
+}
+
+/// So many steps, or whole rounds of them. `fewest`: rounds.
+std::int64_t in_rounds(const tuner::CommandProbe& seen, std::int64_t steps, std::int64_t fewest) {
+  const std::int64_t most = steps_there_are(seen);
+  const std::int64_t each = steps_together(seen), rounds = std::max<std::int64_t>(1, most / each);
+  if (each == 1) return std::min(steps, most);
+  return std::min(rounds, std::max(fewest, (steps + each - 1) / each)) * each;
+}
+
+constexpr std::int64_t kFewestOfTurn = 4;
+constexpr double kOfFaster = 1.5;  // a configuration that is so much faster has turns of so many more steps
+
+/// Steps of a turn. Behind the pause before it the first steps are not timed, and should be few beside the others.
+std::int64_t wanted_of_turn(const tuner::CommandProbe& seen) {
+  constexpr double kSeconds = 0.6;
+  constexpr std::int64_t kMost = 100;
+  return std::clamp(static_cast<std::int64_t>(kSeconds / step_seconds_of(seen).value()), kFewestOfTurn, kMost);
+}
+
+/// Steps behind the pause before a turn that are not timed: whole lines of them.
+std::int64_t left_out_of_turn(const tuner::CommandProbe& seen) {
+  return std::max(tuner::PairLimits::kLeftOut, seen.steps_of_line > 1 ? seen.steps_of_line : 0);
+}
+
+/// Steps of a training that has room for so many turns.
+std::int64_t steps_of_turns(const tuner::CommandProbe& seen, std::int64_t turns) {
+  const std::int64_t each = std::max(wanted_of_turn(seen), seen.steps_of_line);
+  return turns * static_cast<std::int64_t>(std::ceil(kOfFaster * static_cast<double>(each))) +
+         turns * left_out_of_turn(seen);
+}
+
+/// The command went wrong, or its pattern finds nothing.
+[[noreturn]] void refuse_to_go_on(const Context& context, const tuner::CampaignSpec& spec,
+                                  const tuner::ProbeFailure& failure) {
+  if (failure.by_others) {
+    refuse_to_tune(
+        context, ExitCode::Unavailable,
+        fmt::format("another hand ended the run of your command ({}), which says nothing about it: start again",
+                    one_line(failure.reason)));
+  }
+  *context.err << printable(failure.log_tail);
+  const bool by_pattern = spec.worker.own.timing == Timing::Pattern;
+  if (by_pattern) *context.err << pattern_advice(context, failure.log_tail, "They would be found by this");
+  refuse_to_tune(context, ExitCode::Negative,
+                 fmt::format("{}: {}{}{}", by_pattern ? "--pattern finds no steps" : "your command does not run",
+                             one_line(failure.reason), input_advice(context, failure), nonsense_advice(spec, failure)));
+}
+
+/// Of a command whose steps a pattern finds nothing says how many there are. A pair needs more of them than were seen:
+/// whether it has those is seen in one more run, of a minute at most.
+void look_for_its_end(const tuner::CampaignSpec& spec, const tuner::Installation& installation,
+                      const tuner::ProbePlace& place, const measure::RunControl& control, tuner::CommandProbe& seen) {
+  constexpr double kLongest = 60;
+  if (seen.timing != Timing::Pattern || seen.ended_by_itself || !seen.step_seconds) return;
+  const std::int64_t steps = steps_of_turns(seen, tuner::VerifySettings{}.slices);
+  if (steps <= seen.steps || static_cast<double>(steps) * *seen.step_seconds > kLongest) return;
+  auto longer =
+      tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation, place, control, steps);
+  if (longer) seen = *std::move(longer);
 }
 
 /// Runs the command once. Evaluations on the way to an accuracy are counted by themselves.
@@ -152,55 +240,26 @@ tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spe
                                            .log = context.data_folder() / "logs" / (spec.name + ".log"),
                                            .out_is_terminal = context.out_is_terminal,
                                            .err_is_terminal = context.err_is_terminal});
-  auto seen = tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation,
-                                   {.runs_folder = context.runs_folder(), .database = context.database()},
-                                   {.stop = interruption.token()});
-  if (!seen) {
-    if (seen.error().interrupted) throw Refusal{signals.interruption_code()};
-    if (seen.error().by_others) {
-      refuse_to_tune(
-          context, ExitCode::Unavailable,
-          fmt::format("another hand ended the run of your command ({}), which says nothing about it: start again",
-                      one_line(seen.error().reason)));
-    }
-    *context.err << printable(seen.error().log_tail);
-    refuse_to_tune(context, ExitCode::Negative,
-                   "your command does not run: " + one_line(seen.error().reason) + input_advice(context, seen.error()));
-  }
+  const tuner::ProbePlace place{.runs_folder = context.runs_folder(), .database = context.database()};
+  const measure::RunControl control{.stop = interruption.token()};
+  auto seen = tuner::sight_command(spec.worker.own, spec.space.default_configuration(), installation, place, control);
+  if (!seen && seen.error().interrupted) throw Refusal{signals.interruption_code()};
+  if (!seen) refuse_to_go_on(context, spec, seen.error());
   const std::string took = seconds_text(std::chrono::duration<double>(seen->wall).count());
-  if (seen->timing == Timing::Steps) {
+  if (seen->timing == Timing::Steps || seen->step_seconds) {
     *context.err << fmt::format("Its steps are seen: {} in {}.\n", seen->steps, took);
   } else {
     *context.err << fmt::format("It took {}{} process is timed as a whole.\n", took,
                                 is_without_steps(*seen) ? ", and no step of a training was seen: its" : ". Its")
-                 << pattern_advice(context, *seen);
+                 << pattern_advice(context, seen->log_tail,
+                                   "A trial takes a part of that time where they are timed instead");
   }
   if (!seen->under_load.empty())
     *context.err << fmt::format("Meanwhile {}: it is faster on a quiet machine.\n", seen->under_load);
-  if (!to_accuracy)
-    seen->epoch_end = look_between_epochs(context, spec, *seen, wall, installation, {.stop = interruption.token()});
+  look_for_its_end(spec, installation, place, control, *seen);
+  if (!to_accuracy) seen->epoch_end = look_between_epochs(context, spec, *seen, wall, installation, control);
   if (interruption.requested()) throw Refusal{signals.interruption_code()};
   return *seen;
-}
-
-/// Of all that is trained; empty: not known.
-std::optional<double> step_seconds_of(const tuner::CommandProbe& seen) {
-  return seen.training ? seen.training->mean_step_seconds() : std::nullopt;
-}
-
-/// The most that a run can be asked for: the last ones may be a smaller epoch's.
-std::int64_t steps_there_are(const tuner::CommandProbe& seen) {
-  if (seen.ended_by_itself) return std::max<std::int64_t>(2, seen.steps);
-  const auto all = seen.training ? seen.training->all_steps() : std::nullopt;
-  return all ? std::max<std::int64_t>(2, *all - 2) : std::numeric_limits<std::int64_t>::max();
-}
-
-/// So many steps, or whole rounds of them. `fewest`: rounds.
-std::int64_t in_rounds(const tuner::CommandProbe& seen, std::int64_t steps, std::int64_t fewest) {
-  const std::int64_t most = steps_there_are(seen);
-  if (!seen.training->round) return std::min(steps, most);
-  const std::int64_t each = seen.training->round->steps, rounds = std::max<std::int64_t>(1, most / each);
-  return std::min(rounds, std::max(fewest, (steps + each - 1) / each)) * each;
 }
 
 /// Steps of as many whole epochs as a run may have: of short ones several, where what stands between them, as the
@@ -218,39 +277,37 @@ std::int64_t steps_of_epochs(const tuner::CommandProbe& seen, std::int64_t of_on
 std::optional<std::int64_t> steps_of_run(const tuner::CommandProbe& seen) {
   constexpr double kSeconds = 3;
   constexpr std::int64_t kFewest = 20, kMost = 400, kFewestRounds = 4;
-  if (seen.timing != Timing::Steps) return std::nullopt;
+  if (seen.timing == Timing::Process) return std::nullopt;
   const auto step = step_seconds_of(seen);
   if (!step) return seen.ended_by_itself ? std::optional(steps_there_are(seen)) : std::nullopt;
   const auto steps =
       in_rounds(seen, std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost), kFewestRounds);
-  if (seen.ended_by_itself || seen.training->round || !seen.training->steps_per_epoch) return steps;
+  if (seen.ended_by_itself || steps_together(seen) > 1 || !seen.training || !seen.training->steps_per_epoch)
+    return steps;
   return std::min(steps, std::max<std::int64_t>(2, steps_of_epochs(seen, *seen.training->steps_per_epoch) - 2));
 }
 
-/// How the processes of a pair take turns. Behind the pause before a turn the first steps are not timed, and should be
-/// few beside the others; a short training has steps for shorter turns, or fewer.
+/// How the processes of a pair take turns; a short training has steps for shorter turns, or fewer.
 void plan_turns(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
-  constexpr double kSeconds = 0.6;
-  constexpr std::int64_t kFewest = 4, kMost = 100, kFewestTurns = 2;
-  constexpr double kOfFaster = 1.5;  // a configuration that is so much faster has turns of so many more steps
-  const auto step = step_seconds_of(seen);
-  if (seen.timing != Timing::Steps || !step) return;
+  constexpr std::int64_t kFewestTurns = 2;
+  if (seen.timing == Timing::Process || !step_seconds_of(seen)) return;
   const std::int64_t all = steps_there_are(seen);
   const auto room = [&](std::int64_t turns) {
-    return static_cast<std::int64_t>(static_cast<double>(all / turns - tuner::PairLimits::kLeftOut) / kOfFaster);
+    return static_cast<std::int64_t>(static_cast<double>(all / turns - left_out_of_turn(seen)) / kOfFaster);
   };
   const std::int64_t usual = tuner::VerifySettings{}.slices;
   std::int64_t turns = usual;
-  while (turns > kFewestTurns && room(turns) < kFewest) --turns;
+  while (turns > kFewestTurns && room(turns) < std::max(kFewestOfTurn, seen.steps_of_line)) --turns;
   if (turns != usual) command.slices = turns;
-  const std::int64_t wanted = std::clamp(static_cast<std::int64_t>(kSeconds / *step), kFewest, kMost);
+  const std::int64_t wanted = wanted_of_turn(seen);
   command.slice_steps = in_rounds(seen, std::min(wanted, std::max<std::int64_t>(1, room(turns))), 1);
 }
 
 /// As of a trial that ran as the command did, whose one run this was.
 tuner::Pace pace_of(const tuner::CampaignSpec& spec, const tuner::CommandProbe& seen) {
   const double wall = std::chrono::duration<double>(seen.wall).count();
-  const double step = seen.timing == Timing::Process ? wall : step_seconds_of(seen).value_or(0);
+  const bool whole = seen.timing == Timing::Process || (seen.timing == Timing::Pattern && !seen.step_seconds);
+  const double step = whole ? wall : step_seconds_of(seen).value_or(0);
   space::Trial trial;
   trial.fidelity.steps = seen.steps;
   trial.parts = space::Parts{
@@ -264,8 +321,7 @@ TrialsAhead trials_ahead(const tuner::CommandProbe& seen, const tuner::CampaignS
                          std::optional<std::chrono::nanoseconds> wall) {
   using Seconds = std::chrono::duration<double>;
   tuner::Pace pace = pace_of(spec, seen);
-  if (seen.epoch_end && seen.epoch_end->in_each_run)
-    pace.around += 2 * seen.epoch_end->seen->each + seen.epoch_end->seen->first;
+  if (const auto& end = seen.epoch_end; end && end->of_runs) pace.around += end->seconds(*end->of_runs);
   const tuner::PaceState state{.finals = tuner::forecast_finals(spec.verify, pace, pace, wall),
                                .choice = tuner::forecast_choice(spec.verify, pace),
                                .verdict = tuner::forecast_verdict(spec.verify, pace, pace)};
@@ -289,7 +345,11 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.steps = steps_of_run(seen);
   plan_turns(seen, command);
   if (seen.training) {
-    if (seen.epoch_end && seen.epoch_end->in_each_run) command.epoch_ends = seen.epoch_end->cut;
+    if (seen.epoch_end && seen.epoch_end->of_runs) {
+      command.epoch_ends = *seen.epoch_end->of_runs;
+      if (command.steps && command.epoch_ends.every > 1)
+        command.steps = std::max(*command.steps, std::min(command.epoch_ends.all_steps(), steps_there_are(seen)));
+    }
     if (seen.training->unit == measure::kOptimizerStep || seen.training->unit == measure::kBackward)
       command.step = seen.training->unit;
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
@@ -311,7 +371,8 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
 
 /// As an earlier campaign of the database knew the same command.
 void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
-  command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
+  if (command.timing != Timing::Pattern)
+    command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
   if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own)) {
     command.step = own.step;
@@ -458,16 +519,12 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
     command.accuracy = options.accuracy;
     command.target = options.target.value_or(0);
   };
-  if (!options.pattern.empty()) {
-    aim();
-    command.timing = Timing::Pattern;
-    return made_at_last();
-  }
   if (!options.time.empty()) {
     aim();
     command.timing = options.time == "steps" ? Timing::Steps : Timing::Process;
     return made_at_last();
   }
+  if (!options.pattern.empty()) command.timing = Timing::Pattern;
   const auto first = made();
   aim();
   const auto [known, other] = earlier_campaigns(context, first.document);

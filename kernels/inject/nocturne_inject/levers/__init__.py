@@ -17,6 +17,7 @@ A lever's file has
     def changes(seen):             optional: what it changes in this training, where that is less or more than CHANGES
     def inert_at(seen):            optional: ("loader_workers", "script"), another lever's value at which this one changes
                                    nothing
+    def lines(seen):               optional: LINES as this training has them
     def no_effect(seen):           optional: why it changes nothing in this run, which has set it; None where it has an effect
     def watch(framework):          optional: puts in hooks that see what values() needs and Seen has not, where a report is
                                    asked for; called behind the levers that are installed
@@ -107,6 +108,7 @@ class Seen(object):
     batch_shapes = ()         # [((64, 1, 28, 28), "float32"), ...] of the tensors of a training batch
     parameter_types = ()      # ["float32"]
     calls = frozenset()       # what the script itself does: "autocast", "compile", "set_num_threads", ...
+    gathers = False           # whether a step is one of several backwards before an update
     step_seconds = None
     share = {}                # {"data": 0.03, ...} of a step
 
@@ -193,7 +195,8 @@ def offered(seen):
         if values is None:
             refused.append({"name": lever.NAME, "reason": reason})
             continue
-        lines = lever.LINES if callable(lever.LINES) else lever.LINES.get
+        lines = lever.lines(seen) if hasattr(lever, "lines") else lever.LINES
+        lines = lines if callable(lines) else lines.get
         levers.append({"name": lever.NAME, "values": values, "default": "script", "type": "categorical",
                        "stage": getattr(lever, "STAGE", "run"), "description": lever.DESCRIPTION, "changes": changes,
                        "variable": _PREFIX + lever.NAME.upper(),

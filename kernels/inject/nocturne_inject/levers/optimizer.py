@@ -14,14 +14,26 @@ CHANGES = "rounding"
 DESCRIPTION = "the optimizer's update: one kernel for all weights (fused) or operations over lists of them (foreach)"
 LINES = {choice: "optimizer = torch.optim.Adam(..., %s=True)  # or the script's class" % choice
          for choice in ("fused", "foreach")}
+MOST_NAMED = 3  # classes, in a line
 # Their subclasses may update in their own way.
 FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 FOREACH = FUSED + ("Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 
 
+def lines(seen):
+    """With the classes that the script constructs."""
+    found = {}
+    for choice, kinds in (("fused", FUSED), ("foreach", FOREACH)):
+        named = sorted({each.kind for each in seen.optimizers if each.kind in kinds})[:MOST_NAMED]
+        found[choice] = "torch.optim.%s(..., %s=True)" % (" and torch.optim.".join(named), choice)
+    return found
+
+
 def values(seen):
     if not seen.optimizers:
         return None, "no optimizer was constructed"
+    if seen.gathers:
+        return None, "backwards are timed, of which several belong to one of its updates"
     fused = [each for each in seen.optimizers if each.kind in FUSED and "fused" in each.settings]
     # On a GPU PyTorch takes foreach by itself.
     lists = [each for each in seen.optimizers if each.kind in FOREACH and "foreach" in each.settings and seen.device == "cpu"]
