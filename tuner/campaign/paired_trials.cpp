@@ -10,6 +10,7 @@
 #include "measure/comparison/location.hpp"
 #include "measure/comparison/statistics.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -47,7 +48,7 @@ std::int64_t room_beside(const space::Trial& baseline, std::int64_t shared) {
 
 std::string no_turns_because(const CampaignSpec& spec, bool is_local) {
   if (!is_local) return "the nodes of a cluster measure one process at a time";
-  if (!spec.worker.own.empty() && spec.worker.own.whole()) return "the time of single steps is not seen";
+  if (is_timed_whole(spec.worker)) return "the time of single steps is not seen";
   if (spec.objective.target) return "trials are composed with learning curves";
   return {};
 }

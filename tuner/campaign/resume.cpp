@@ -13,6 +13,7 @@
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/search_options.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 #include "tuner/executor/measured_pair.hpp"
 #include "tuner/roofline/peak_figures.hpp"
 
@@ -122,7 +123,7 @@ Opening opening_of(const Session& session, const BegunCampaign& begun, const mea
                   .seed = spec.strategy.seed,
                   .epochs = spec.objective.primary,
                   .to_target = spec.objective.target.has_value(),
-                  .times_processes = !spec.worker.own.empty() && spec.worker.own.whole(),
+                  .times_processes = is_timed_whole(spec.worker),
                   .longest_pair = longest_pair(deadline, deadline)};
   for (const db::StoredTrial& trial : begun.recovered.trials) opening.recovery.trials.push_back(trial.trial.number);
   return opening;

@@ -2,12 +2,15 @@
 
 namespace nocturne::tuner {
 
+bool is_timed_whole(const WorkerChoice& worker) {
+  return !worker.own.empty() && worker.own.whole();
+}
+
 std::expected<measure::Schedule, std::string> trial_schedule(const WorkerChoice& worker,
                                                              const space::Workload& workload,
                                                              const space::Configuration& configuration) {
-  const bool own = !worker.own.empty();
-  return measure::schedule_of(workload, own && worker.own.whole() ? space::Configuration{} : configuration,
-                              own ? 1 : measure::Schedule{}.batch, protocol::PartialBatch::Train);
+  return measure::schedule_of(workload, is_timed_whole(worker) ? space::Configuration{} : configuration,
+                              worker.own.empty() ? measure::Schedule{}.batch : 1, protocol::PartialBatch::Train);
 }
 
 }  // namespace nocturne::tuner

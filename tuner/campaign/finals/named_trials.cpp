@@ -7,6 +7,7 @@
 #include "tuner/campaign/machine_changes.hpp"
 #include "tuner/campaign/resume.hpp"
 #include "tuner/campaign/trial_runner.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 
 namespace nocturne::tuner {
 namespace {
@@ -65,7 +66,7 @@ void NamedTrials::open(bool fresh) {
                             .strategy = begun.strategy,
                             .seed = static_cast<std::uint64_t>(begun.seed),
                             .epochs = session_.spec.objective.primary,
-                            .times_processes = !session_.spec.worker.own.empty() && session_.spec.worker.own.whole()});
+                            .times_processes = is_timed_whole(session_.spec.worker)});
   if (next_number_ == 0) static_cast<void>(trial_of(session_.spec.space.default_configuration()));
 }
 

@@ -12,6 +12,7 @@
 #include "space/file_contents.hpp"
 #include "tuner/campaign/stored_document.hpp"
 #include "tuner/campaign_file/space_file.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 #include "tuner/cli/choice/value_option.hpp"
 #include "tuner/cli/output/format.hpp"
 #include "tuner/installation/invocation.hpp"
@@ -160,8 +161,7 @@ void require_times(const Context& context, const db::CampaignSummary& campaign) 
 }
 
 void require_horizons(const Context& context, const db::CampaignSummary& campaign) {
-  const auto& command = tuner::sections_of(campaign.spec).worker.own;
-  if (!command.empty() && command.whole()) {
+  if (tuner::is_timed_whole(tuner::sections_of(campaign.spec).worker)) {
     refuse(
         context, ExitCode::Usage,
         fmt::format("the command of campaign '{}' is timed as a whole, and trains as long as it trains: no number of "

@@ -17,6 +17,7 @@
 #include "tuner/campaign/curves/stored_curves.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/stored_document.hpp"
+#include "tuner/campaign_file/trial_schedule.hpp"
 #include "tuner/cli/choice/campaign_choice.hpp"
 #include "tuner/cli/output/comparison_page.hpp"
 #include "tuner/cli/output/format.hpp"
@@ -40,8 +41,7 @@ measure::CommandTemplate own_command(const tuner::Answer& answer) {
 }
 
 bool timed_whole(const tuner::Answer& answer) {
-  const measure::CommandTemplate command = own_command(answer);
-  return !command.empty() && command.whole();
+  return tuner::is_timed_whole(tuner::sections_of(answer.campaign.spec).worker);
 }
 
 std::string speed_text(const tuner::Answer& answer, const space::Trial& trial) {
@@ -52,8 +52,8 @@ std::string speed_text(const tuner::Answer& answer, const space::Trial& trial) {
     parts.steps_per_epoch = steps.value_or(0);
   }
   if (parts.steady_step <= 0 || parts.steps_per_epoch <= 0) return "";
+  if (timed_whole(answer)) return "";
   const measure::CommandTemplate command = own_command(answer);
-  if (!command.empty() && command.whole()) return "";
   const double examples = static_cast<double>(tuner::workload_of(answer.campaign.spec).training_examples) /
                           (parts.steps_per_epoch * parts.steady_step);
   const bool says_examples = command.empty() || command.pattern.contains("<samples");

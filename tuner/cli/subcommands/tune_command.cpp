@@ -187,7 +187,7 @@ std::int64_t wanted_of_turn(const tuner::CommandProbe& seen) {
 
 /// Steps behind the pause before a turn that are not timed: whole lines of them.
 std::int64_t left_out_of_turn(const tuner::CommandProbe& seen) {
-  return std::max(tuner::PairLimits::kLeftOut, seen.steps_of_line > 1 ? seen.steps_of_line : 0);
+  return std::max(tuner::PairLimits::kLeftOut, seen.steps_of_line);
 }
 
 /// Steps of a training that has room for so many turns.

@@ -12,21 +12,23 @@ NAME = "optimizer"
 FRAMEWORK = "pytorch"
 CHANGES = "rounding"
 DESCRIPTION = "the optimizer's update: one kernel for all weights (fused) or operations over lists of them (foreach)"
-LINES = {choice: "optimizer = torch.optim.Adam(..., %s=True)  # or the script's class" % choice
-         for choice in ("fused", "foreach")}
 MOST_NAMED = 3  # classes, in a line
 # Their subclasses may update in their own way.
 FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
 FOREACH = FUSED + ("Adadelta", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop")
 
 
+def _line(choice, kinds):
+    return "%s(..., %s=True)" % (" and ".join("torch.optim." + kind for kind in sorted(kinds)[:MOST_NAMED]), choice)
+
+
+LINES = {choice: _line(choice, ["Adam"]) + "  # or the script's class" for choice in ("fused", "foreach")}
+
+
 def lines(seen):
     """With the classes that the script constructs."""
-    found = {}
-    for choice, kinds in (("fused", FUSED), ("foreach", FOREACH)):
-        named = sorted({each.kind for each in seen.optimizers if each.kind in kinds})[:MOST_NAMED]
-        found[choice] = "torch.optim.%s(..., %s=True)" % (" and torch.optim.".join(named), choice)
-    return found
+    return {choice: _line(choice, {each.kind for each in seen.optimizers}.intersection(kinds))
+            for choice, kinds in (("fused", FUSED), ("foreach", FOREACH))}
 
 
 def values(seen):
