@@ -67,7 +67,7 @@ class Fit(object):
     def torch_begins(self, arguments, named):
         length, epochs = self.session.report.length, given(arguments, named, "epochs")
         if not length.epochs:
-            length.epochs = loops.told(1 if epochs is None else epochs, "epochs of fit")
+            length.epochs = loops.told(1 if epochs is None else epochs, "epochs of fit", evaluates_every(arguments, named))
 
     def calls(self, *names):
         """What the script does, for levers that must know."""
@@ -115,6 +115,12 @@ def given(arguments, named, name):
     return arguments[place] if len(arguments) > place else named.get(name)
 
 
+def evaluates_every(arguments, named):
+    """So many epochs of fit; 0: a list of them."""
+    frequency = given(arguments, named, "validation_freq")
+    return 1 if frequency is None else frequency if isinstance(frequency, int) else 0
+
+
 class Counter(object):
     """The callback of one call of fit, but for Keras's base. It changes no logs: they may stay on the device."""
 
@@ -132,8 +138,7 @@ class Counter(object):
             self.batch = self.batch or 32  # fit's own
             self.examples = int(self.examples * (1 - (given(arguments, named, "validation_split") or 0)))
         self.loader = None if self.examples else x
-        frequency = given(arguments, named, "validation_freq")
-        self.every = 1 if frequency is None else frequency if isinstance(frequency, int) else 0  # epochs; 0: a list of them
+        self.every = evaluates_every(arguments, named)
         self.before = None      # the number of the last batch of this epoch
         self.iterations = None
         self.cut = False        # this epoch was

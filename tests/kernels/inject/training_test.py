@@ -639,19 +639,19 @@ class Engine:
             self.ran(run)
             self.assertIn("no step of a training was seen; it read last.ckpt:", run.notes())
 
-    def test_the_epochs_of_fit_on_pytorch_are_those_it_is_told(self):
-        with trained("import keras\nkeras.Model().fit(0, epochs=3)") as run:
+    def test_the_epochs_of_fit_on_pytorch_are_those_it_is_told_and_evaluated_as_often(self):
+        with trained("import keras\nkeras.Model().fit(0, epochs=3, validation_freq=2)") as run:
             (run.script.parent / "keras.py").write_text(textwrap.dedent("""
                 import types
                 __version__ = "3.15.1"
                 backend = types.SimpleNamespace(backend=lambda: "torch")
                 class Model(object):
-                    def fit(self, x, y=None, batch_size=None, epochs=1):
+                    def fit(self, x, y=None, batch_size=None, epochs=1, validation_freq=1):
                         __import__("__main__").train(epochs)
                 """))
             self.ran(run)
-            self.assertEqual([run.json()[key] for key in ("unit", "epochs", "trains")],
-                             ["optimizer step", 3, "epochs of fit"])
+            self.assertEqual([run.json()[key] for key in ("unit", "epochs", "trains", "ends_repeat")],
+                             ["optimizer step", 3, "epochs of fit", 2])
 
     def test_an_error_of_the_hooks_becomes_a_note(self):
         with trained("train(1, lambda loss: (torch.autograd.backward(loss), optimizer.step()))\nprint('done')") as run:
