@@ -97,7 +97,7 @@ class CompositeObserver final : public Observer {
     tell(&Observer::preflighted, stack, stacks, record);
   }
   void waiting_for_slot(const measure::SlotHolder& holder) override { tell(&Observer::waiting_for_slot, holder); }
-  void slot_taken() override { tell(&Observer::slot_taken); }
+  void slot_taken(std::chrono::nanoseconds left_out) override { tell(&Observer::slot_taken, left_out); }
   void preparing(std::int64_t number, const space::Configuration& configuration) override {
     tell(&Observer::preparing, number, configuration);
   }

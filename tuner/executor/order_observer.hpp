@@ -19,7 +19,8 @@ class OrderObserver {
  public:
   virtual ~OrderObserver() = default;
   virtual void waiting_for_slot(const measure::SlotHolder& /*holder*/) {}
-  virtual void slot_taken() {}  ///< after having waited
+  /// After having waited: how much of that is none of the budget.
+  virtual void slot_taken(std::chrono::nanoseconds /*left_out*/) {}
   virtual void preparing(std::int64_t /*number*/, const space::Configuration& /*configuration*/) {}
   /// A line of an environment that is being installed.
   virtual void installing(const std::string& /*line*/) {}

@@ -110,7 +110,7 @@ TEST_CASE("a wait for the slot has no limit, and afterwards it does what it did"
   CHECK(beating.read()->activity == "waiting");
   CHECK(beating.read()->doing.find("'third' (process 43)") != std::string::npos);
   CHECK_FALSE(beating.read()->next_by_steady_ns);
-  writer.slot_taken();
+  writer.slot_taken({});
   CHECK(beating.read()->activity == "finals");
   CHECK(beating.read()->doing == "measuring pair 1 of 6 of the best and the default");
   CHECK(beating.read()->next_by_steady_ns);

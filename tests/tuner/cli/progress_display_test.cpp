@@ -99,6 +99,11 @@ TEST_CASE("on a terminal the line has the time of day, the share of the budget a
   clock.now += kMinute;
   display.running(1, {});
   CHECK_THAT(watched.err.str(), ContainsSubstring(", 50 % of the budget, 1 done, best 10.0 s (1.00 x default)"));
+  watched.err.str("");
+  clock.now += 30 * kMinute;
+  display.slot_taken(30 * kMinute);  // another campaign had it: none of the budget
+  display.running(2, {});
+  CHECK_THAT(watched.err.str(), ContainsSubstring(", 50 % of the budget, 1 done") && ContainsSubstring("2 min 00 s left"));
 }
 
 TEST_CASE("in a log a trial that takes long has a line a minute", "[cli]") {

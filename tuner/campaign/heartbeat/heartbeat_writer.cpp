@@ -98,7 +98,7 @@ void HeartbeatWriter::waiting_for_slot(const measure::SlotHolder& holder) {
   turn_to("waiting", "waiting: " + measure::describe(holder), nanoseconds{0});
 }
 
-void HeartbeatWriter::slot_taken() {
+void HeartbeatWriter::slot_taken(std::chrono::nanoseconds /*left_out*/) {
   turn_to(activity_before_, doing_before_, quiet_before_);
 }
 

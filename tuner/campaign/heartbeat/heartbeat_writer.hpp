@@ -30,7 +30,7 @@ class HeartbeatWriter final : public Observer {
   void opened(const Opening& opening) override;
   void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
-  void slot_taken() override;
+  void slot_taken(std::chrono::nanoseconds left_out) override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void installing(const std::string& line) override;
   void running(std::int64_t number, const space::Configuration& configuration) override;

@@ -61,9 +61,9 @@ std::string ProgressDisplay::standing() const {
   std::string text = time_text(tuner::unix_ns_of(now)).substr(std::string_view("2024-05-31 ").size());
   std::string left;
   if (left_) {
-    const std::chrono::duration<double> since = now - forecast_at_, all = spent_ + *left_;
+    const std::chrono::duration<double> since = now - forecast_at_, all = spent_ + *left_, rest = *left_ - since;
     if (all.count() > 0) text += fmt::format(", {:.0f} % of the budget", 100 * std::min(1.0, (spent_ + since) / all));
-    left = ", " + seconds_text(std::max(0.0, (*left_ - since).count())) + " left";
+    left = ", " + seconds_text(std::max(0.0, rest.count())) + " left";
   }
   return progress_.empty() ? text : text + ", " + progress_ + left;
 }

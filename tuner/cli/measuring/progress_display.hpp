@@ -65,6 +65,7 @@ class ProgressDisplay final : public tuner::Observer {
   void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override;
   void preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
+  void slot_taken(std::chrono::nanoseconds left_out) override { forecast_at_ += left_out; }
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void installing(const std::string& line) override;
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
@@ -113,8 +114,9 @@ class ProgressDisplay final : public tuner::Observer {
   std::string progress_;                         ///< best so far, rate, time left
   Clock clock_;
   std::chrono::system_clock::time_point last_line_;  ///< when one was written that stays
-  /// When the forecast was made, what had been spent by then, and what was left: the share goes on meanwhile.
-  std::chrono::system_clock::time_point forecast_at_{};
+  /// When the forecast was made, what had been spent by then, and what was left: the share goes on meanwhile, but while
+  /// another campaign has the machine.
+  std::chrono::sys_time<std::chrono::nanoseconds> forecast_at_{};
   std::chrono::nanoseconds spent_{};
   std::optional<std::chrono::nanoseconds> left_;
   tuner::DefaultSettings baseline_;
