@@ -39,6 +39,10 @@ class LearningCurves {
   void compose(space::Trial& trial) const {
     tuner::compose(trial, known_, session_.spec.worker, session_.spec.workload);
   }
+  /// As parts_to_target(); the parts themselves where it can have no epoch.
+  [[nodiscard]] space::Parts to_target(const space::Configuration& configuration, const space::Parts& parts) const {
+    return parts_to_target(configuration, parts, known_, session_.spec.worker, session_.spec.workload).value_or(parts);
+  }
 
  private:
   void read();

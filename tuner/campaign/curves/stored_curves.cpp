@@ -124,14 +124,21 @@ StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, cons
   return result;
 }
 
+std::optional<space::Parts> parts_to_target(const space::Configuration& configuration, const space::Parts& parts,
+                                            const StoredCurves& curves, const WorkerChoice& worker,
+                                            const space::Workload& workload) {
+  const auto steps = steps_of_epoch(worker, workload, configuration);
+  if (!steps) return std::nullopt;
+  return space::per_training(parts, *steps, curves.standing_of(configuration).epochs.mean);
+}
+
 void compose(space::Trial& trial, const StoredCurves& curves, const WorkerChoice& worker,
              const space::Workload& workload) {
   if (!trial.parts || !trial.estimate || trial.outcome != space::Outcome::Ok) return;
-  const auto steps = steps_of_epoch(worker, workload, trial.configuration);
-  if (!steps) return;
-  const measure::EpochsToTarget& epochs = curves.standing_of(trial.configuration).epochs;
+  const auto parts = parts_to_target(trial.configuration, *trial.parts, curves, worker, workload);
+  if (!parts) return;
   const double before = trial.estimate->value;
-  trial.parts = space::per_training(*trial.parts, *steps, epochs.mean);
+  trial.parts = parts;
   trial.estimate->value = space::total_time(*trial.parts, 1);
   trial.estimate->standard_error *= trial.estimate->value / before;
 }

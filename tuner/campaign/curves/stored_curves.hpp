@@ -55,6 +55,11 @@ struct StoredCurves {
 /// REQUIRES: it has parts.
 [[nodiscard]] measure::EpochTimes epoch_times(const space::Trial& trial, double steps, double process_sd);
 
+/// Parts of a training to the target, from those of an epoch of this configuration. Empty: it can have no epoch.
+[[nodiscard]] std::optional<space::Parts> parts_to_target(const space::Configuration& configuration,
+                                                          const space::Parts& parts, const StoredCurves& curves,
+                                                          const WorkerChoice& worker, const space::Workload& workload);
+
 /// Puts the time to accuracy into a trial that ended well: its parts become those of a training to the target, its
 /// estimate the time of one (space/objective.hpp). Its error is that of the times: of the epochs the curves tell.
 /// Composed again, with what other curves say, it is as if it had not been before.

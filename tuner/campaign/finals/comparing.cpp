@@ -67,6 +67,28 @@ PairMethodChoice fall_back(const VerifySettings& verify, PairMethod method, cons
 
 }  // namespace
 
+std::vector<space::Configuration> shown_slower(const Session& session, const space::Configuration& baseline) {
+  std::vector<space::Configuration> slower;
+  for (const db::StoredComparison& each : session.store.comparisons(session.campaign)) {
+    if (each.record.role != kVerifyRole || each.record.baseline != baseline) continue;
+    const auto verdict = std::ranges::find(each.verdicts, true, &db::VerdictRecord::primary);
+    if (verdict != each.verdicts.end() && verdict->verdict == to_text(measure::Verdict::Slower))
+      slower.push_back(each.record.candidate);
+  }
+  return slower;
+}
+
+bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one) {
+  return std::ranges::find(list, one) != list.end();
+}
+
+void say_another_is_chosen(const Session& session, const db::StoredTrial& winner) {
+  session.say(db::Level::Warning,
+              fmt::format("trial {} is slower than the default when measured again: what chose it was wrong, and "
+                          "another is chosen",
+                          winner.trial.number));
+}
+
 std::optional<ComparedSide> prepared_side(const Session& session, const db::StoredTrial& trial) {
   auto prepared = session.prepare(trial.trial.configuration);
   if (prepared)
@@ -227,6 +249,11 @@ const StoredPairs& Comparing::judged_pairs() const {
   // Pairs of several nodes end in another order than they began in.
   std::erase_if(stored->pairs, [this](const db::StoredPair& pair) { return !read_.insert(pair.index).second; });
   auto fresh = stored_pairs(session_->store, *stored, baseline_.prepared.schedule, candidate_.prepared.schedule);
+  for (measure::PairParts& pair : fresh.pairs) {
+    if (!training_of_) break;
+    pair.baseline = training_of_(baseline_.trial.trial.configuration, pair.baseline);
+    pair.candidate = training_of_(candidate_.trial.trial.configuration, pair.candidate);
+  }
   judged_.pairs.insert(judged_.pairs.end(), fresh.pairs.begin(), fresh.pairs.end());
   judged_.nodes.insert(judged_.nodes.end(), fresh.nodes.begin(), fresh.nodes.end());
   for (const std::string& sentence : fresh.unusable) session_->observer.note(sentence);

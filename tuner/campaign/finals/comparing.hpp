@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.hpp"
@@ -65,6 +67,16 @@ inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are rep
 inline constexpr const char* kCompareRole = "compare";    ///< the user asked (side_by_side.hpp)
 inline constexpr const char* kBlameRole = "blame";        ///< the same configuration, by programs of then and now
 
+/// Winners that are judged by fresh pairs, one after the other: the next one where these show the one before to be
+/// slower than the default.
+inline constexpr int kMostWinners = 3;
+/// Configurations that such pairs have shown to be slower than this default.
+[[nodiscard]] std::vector<space::Configuration> shown_slower(const Session& session,
+                                                             const space::Configuration& baseline);
+[[nodiscard]] bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one);
+/// Says that this winner is one of them, and that another is chosen.
+void say_another_is_chosen(const Session& session, const db::StoredTrial& winner);
+
 /// One side, ready to be started.
 struct ComparedSide {
   db::StoredTrial trial;  ///< to which its runs belong, and by whose configuration it is known
@@ -77,6 +89,9 @@ struct ComparedSide {
 /// db::Error where a disk is too full to prepare it.
 [[nodiscard]] std::optional<ComparedSide> prepared_side(const Session& session, const db::StoredTrial& trial);
 
+/// Parts of the training by which a configuration is judged, from those that a pair measured.
+using TrainingOf = std::function<space::Parts(const space::Configuration&, const space::Parts&)>;
+
 class Comparing final : public PairSeries {
  public:
   /// The session outlives this. Empty: one of both cannot be prepared any more; throws as prepared_side() does.
@@ -86,6 +101,8 @@ class Comparing final : public PairSeries {
   [[nodiscard]] static Comparing open(const Session& session, ComparedSide baseline, ComparedSide candidate,
                                       std::string role);
 
+  /// Before any pair is looked at: sides are judged by that, not by what was measured as it is.
+  void judge_by(TrainingOf training_of) { training_of_ = std::move(training_of); }
   [[nodiscard]] const Session& session() const { return *session_; }
   /// Complete pairs that are stored.
   [[nodiscard]] std::int64_t pairs() const { return pairs_; }
@@ -136,6 +153,7 @@ class Comparing final : public PairSeries {
   std::map<std::int64_t, Ordered> ordered_;  ///< pairs under way on nodes, by index
   std::int64_t measured_ = 0;
   std::chrono::nanoseconds spent_{};
+  TrainingOf training_of_;
   mutable StoredPairs judged_;           ///< remembers what was read
   mutable std::set<std::int64_t> read_;  ///< indices of the stored pairs that it holds
 };

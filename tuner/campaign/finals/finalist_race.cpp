@@ -8,8 +8,8 @@
 namespace nocturne::tuner {
 
 FinalistRace::FinalistRace(const Session& session, std::span<const db::StoredTrial> trials,
-                           std::span<const Finalist> finalists, OrderExecutor* nodes)
-    : session_(session), nodes_(nodes) {
+                           std::span<const Finalist> finalists, OrderExecutor* nodes, TrainingOf training_of)
+    : session_(session), nodes_(nodes), training_of_(std::move(training_of)) {
   for (const Finalist& each : finalists) {
     if (session.interruption.requested()) return;
     auto side = prepared_side(session, trials[each.trial]);
@@ -29,6 +29,7 @@ Comparing& FinalistRace::pairs_of(const measure::RacePair& pair) {
   auto series = series_.find(key);
   if (series == series_.end()) {
     auto opened = Comparing::open(session_, sides_[pair.second], sides_[pair.first], kSelectRole);
+    if (training_of_) opened.judge_by(training_of_);
     series = series_.emplace(key, std::move(opened)).first;
   }
   return series->second;

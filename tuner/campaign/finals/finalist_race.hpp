@@ -28,9 +28,10 @@ class FinalistRace {
       std::function<bool(const db::StoredTrial& one, const db::StoredTrial& other, std::chrono::nanoseconds pair)>;
 
   /// Prepares the finalists; one that cannot be prepared takes no part. Session and trials outlive it. `nodes`:
-  /// measures the pairs, as in PairsControl. Throws as prepared_side() does.
+  /// measures the pairs, as in PairsControl. `training_of`: as in Comparing::judge_by(); empty: pairs are judged as
+  /// they are. Throws as prepared_side() does.
   FinalistRace(const Session& session, std::span<const db::StoredTrial> trials, std::span<const Finalist> finalists,
-               OrderExecutor* nodes = nullptr);
+               OrderExecutor* nodes = nullptr, TrainingOf training_of = {});
 
   /// The winner's place among the trials. Empty: interrupted, or nobody could be prepared. Blocks.
   [[nodiscard]] std::optional<std::size_t> run(int most_pairs, const TimeFor& time_for);
@@ -45,6 +46,7 @@ class FinalistRace {
 
   const Session& session_;
   OrderExecutor* nodes_;
+  TrainingOf training_of_;
   std::vector<Finalist> finalists_;  ///< who takes part
   std::vector<ComparedSide> sides_;  ///< of each
   std::map<std::pair<std::size_t, std::size_t>, Comparing> series_;

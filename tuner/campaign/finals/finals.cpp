@@ -26,12 +26,6 @@ namespace {
 
 /// So many of the fastest that train wrongly share what makes them fast, and so may thousands more.
 constexpr int kMostRefused = 20;
-/// That are judged by fresh pairs, one after the other.
-constexpr int kMostWinners = 3;
-
-bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one) {
-  return std::ranges::find(list, one) != list.end();
-}
 
 bool has_left(const measure::ComparisonMember& member) {
   return member.state == measure::MemberState::Failed || member.state == measure::MemberState::Lost;
@@ -169,27 +163,13 @@ void Finals::tell_stays(const db::StoredTrial& chosen, const db::StoredTrial& si
       chosen.trial.number, simpler.trial.number));
 }
 
-std::vector<space::Configuration> Finals::beaten(const db::StoredTrial& baseline) const {
-  std::vector<space::Configuration> slower;
-  for (const db::StoredComparison& each : session_.store.comparisons(session_.campaign)) {
-    if (each.record.role != kVerifyRole || each.record.baseline != baseline.trial.configuration) continue;
-    const auto verdict = std::ranges::find(each.verdicts, true, &db::VerdictRecord::primary);
-    if (verdict != each.verdicts.end() && verdict->verdict == to_text(measure::Verdict::Slower))
-      slower.push_back(each.record.candidate);
-  }
-  return slower;
-}
-
 bool Finals::chooses_another(const db::StoredTrial& baseline, const db::StoredTrial& winner, int judged) {
   if (judged >= kMostWinners || session_.interruption.requested()) return false;
-  if (!is_in(beaten(baseline), winner.trial.configuration)) return false;
+  if (!is_in(shown_slower(session_, baseline.trial.configuration), winner.trial.configuration)) return false;
   const auto again = forecast_verdict(session_.spec.verify, pace_of(session_.spec, baseline),
                                       pace_of(session_.spec, winner), expected_pair(baseline, winner));
   if (!time_for(again)) return false;
-  const std::string sentence = fmt::format(
-      "trial {} is slower than the default when measured again: what chose it was wrong, and another is chosen",
-      winner.trial.number);
-  session_.say(db::Level::Warning, sentence);
+  say_another_is_chosen(session_, winner);
   return true;
 }
 
@@ -237,7 +217,7 @@ std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   const VerifySettings& verify = session_.spec.verify;
   auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
-  const auto slower = beaten(baseline);
+  const auto slower = shown_slower(session_, baseline.trial.configuration);
   for (std::size_t i = 0; i < trials.size(); ++i)
     if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
   const auto first = choose_finalists(trials, beliefs, 1);
@@ -281,7 +261,7 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
                           forecast_epochs(baseline, winner);
     const auto simpler = forecast_trial(session_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
     if (!time_for(simpler + reserved)) return winner;
-    if (is_in(beaten(baseline), way[steps - 1])) continue;
+    if (is_in(shown_slower(session_, baseline.trial.configuration), way[steps - 1])) continue;
     session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner, reserved);

@@ -106,8 +106,6 @@ class Finals {
                                                        const db::StoredTrial& winner, std::chrono::nanoseconds after);
   /// That the one that was judged is taken, and not the simpler one that was not.
   void tell_stays(const db::StoredTrial& chosen, const db::StoredTrial& simpler) const;
-  /// Configurations that fresh pairs call slower than the default.
-  [[nodiscard]] std::vector<space::Configuration> beaten(const db::StoredTrial& baseline) const;
   /// Whether the winner is one of them and another is looked for, after `judged` that were; says so.
   [[nodiscard]] bool chooses_another(const db::StoredTrial& baseline, const db::StoredTrial& winner, int judged);
   /// The accuracy of both.

@@ -10,7 +10,9 @@
 
 #include "measure/accuracy/time_to_accuracy.hpp"
 #include "measure/comparison/comparison.hpp"
+#include "tuner/campaign/finals/beliefs.hpp"
 #include "tuner/campaign/finals/comparing.hpp"
+#include "tuner/campaign/finals/finalist_race.hpp"
 #include "tuner/campaign/finals/stored_pairs.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/trial_runner.hpp"
@@ -55,29 +57,103 @@ bool TargetFinals::run() {
 }
 
 TargetFinals::End TargetFinals::judge_best(const db::StoredTrial& baseline) {
-  // By its estimate: it is composed of a curve too, of which the model of times knows nothing.
-  const auto best = session_.store.best(session_.campaign);
-  if (!best) return End::Done;
-  const db::StoredTrial& winner = *best;
-  if (winner.id == baseline.id) return End::Done;
-  if (!curves_.known().standing_of(winner.trial.configuration).own) {
-    // What others let expect chose it: its own curve may say something else.
-    if (!curves_.draw_for(winner.trial.configuration) && session_.interruption.requested()) return End::Interrupted;
-    recompose_();
-    if (curves_.known().standing_of(winner.trial.configuration).own) return End::Another;
-    refuse(winner, "no learning curve of its own could be drawn");
-    return End::Another;
+  auto winner = begun(baseline);
+  if (!winner) {
+    const End end = choose(baseline, winner);
+    if (!winner) return end;
   }
-  const auto admission = gate_.admits(winner);
+  const auto admission = gate_.admits(*winner);
   if (admission == Admission::Interrupted) return End::Interrupted;
   if (admission == Admission::Refused) return End::Another;
-  session_.observer.chosen(winner.trial);
-  return train_pairs(baseline, winner);
+  session_.observer.chosen(winner->trial);
+  const End end = train_pairs(baseline, *winner);
+  if (end != End::Done || ++judged_ >= kMostWinners) return end;
+  if (!is_in(shown_slower(session_, baseline.trial.configuration), winner->trial.configuration)) return End::Done;
+  if (!has_time(baseline, *winner, kFewestVerdictPairs)) return End::Done;
+  say_another_is_chosen(session_, *winner);
+  return End::Another;
 }
 
-std::chrono::nanoseconds TargetFinals::forecast_pair(const db::StoredTrial& baseline,
-                                                     const db::StoredTrial& candidate) const {
-  return forecast_trainings(*baseline.trial.parts, *candidate.trial.parts, 1);
+std::optional<db::StoredTrial> TargetFinals::begun(const db::StoredTrial& baseline) const {
+  std::int64_t searched = 0;  // until then
+  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
+  for (const db::StoredTrial& each : trials) searched = std::max(searched, each.reserved_unix_ns);
+  for (const db::StoredComparison& each : session_.store.comparisons(session_.campaign)) {
+    if (each.record.role != kVerifyRole || each.record.baseline != baseline.trial.configuration) continue;
+    if (each.pairs.empty() || !each.verdicts.empty() || each.started_unix_ns < searched) continue;
+    if (auto trial = session_.store.first_ok(session_.campaign, each.record.candidate)) return trial;
+  }
+  return std::nullopt;
+}
+
+TargetFinals::End TargetFinals::choose(const db::StoredTrial& baseline, std::optional<db::StoredTrial>& winner) {
+  const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
+  auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
+  const auto slower = shown_slower(session_, baseline.trial.configuration);
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
+  const auto first = choose_finalists(trials, beliefs, 1);
+  if (first.empty()) return End::Done;
+  const db::StoredTrial& fastest = trials[first.front().trial];
+  const auto has_own = [&](const db::StoredTrial& trial) {
+    return curves_.known().standing_of(trial.trial.configuration).own;
+  };
+  // What others let expect chose it: its own curve may say something else.
+  if (!has_own(fastest)) return draw_its_own(fastest);
+  const int pairs = pairs_to_choose(baseline, fastest);
+  // Each takes part in two pairs on average, or they tell nothing.
+  auto finalists = choose_finalists(
+      trials, beliefs, static_cast<std::size_t>(std::max(1, std::min(session_.spec.verify.finalists, pairs))));
+  std::erase_if(finalists, [&](const Finalist& each) { return !has_own(trials[each.trial]); });
+  auto chosen = race(baseline, trials, finalists, pairs);
+  if (!chosen) return session_.interruption.requested() ? End::Interrupted : End::Done;
+  if (chosen->id == baseline.id) {
+    // Where another one is shown as the best, its trainings say that it is not.
+    chosen = session_.store.best(session_.campaign);
+    if (!chosen || chosen->id == baseline.id || is_in(slower, chosen->trial.configuration)) return End::Done;
+    if (!has_own(*chosen)) return draw_its_own(*chosen);
+  }
+  winner = std::move(chosen);
+  return End::Done;
+}
+
+TargetFinals::End TargetFinals::draw_its_own(const db::StoredTrial& trial) {
+  if (!curves_.draw_for(trial.trial.configuration) && session_.interruption.requested()) return End::Interrupted;
+  recompose_();
+  if (!curves_.known().standing_of(trial.trial.configuration).own)
+    refuse(trial, "no learning curve of its own could be drawn");
+  return End::Another;
+}
+
+int TargetFinals::pairs_to_choose(const db::StoredTrial& baseline, const db::StoredTrial& fastest) const {
+  const VerifySettings& verify = session_.spec.verify;
+  const auto pair = forecast_pair(verify, pace_of(session_.spec, fastest), pace_of(session_.spec, fastest));
+  int pairs = verify.selection_pairs;
+  while (pairs > 0 && !has_time(baseline, fastest, kTrainings, pair * pairs)) --pairs;
+  return pairs;
+}
+
+std::optional<db::StoredTrial> TargetFinals::race(const db::StoredTrial& baseline,
+                                                  const std::vector<db::StoredTrial>& trials,
+                                                  const std::vector<Finalist>& finalists, int pairs) {
+  const db::StoredTrial& fastest = trials[finalists.front().trial];
+  if (finalists.size() < 2) return fastest;
+  const auto to_target = [this](const auto& configuration, const space::Parts& parts) {
+    return curves_.to_target(configuration, parts);
+  };
+  FinalistRace contest(session_, trials, finalists, nullptr, to_target);
+  const auto winner = contest.run(pairs, [&](const auto& one, const auto& other, std::chrono::nanoseconds pair) {
+    const VerifySettings& verify = session_.spec.verify;
+    const auto forecast = forecast_pair(verify, pace_of(session_.spec, one), pace_of(session_.spec, other));
+    return has_time(baseline, fastest, kFewestVerdictPairs, std::max(forecast, pair));
+  });
+  return winner ? std::optional(trials[*winner]) : std::nullopt;
+}
+
+bool TargetFinals::has_time(const db::StoredTrial& baseline, const db::StoredTrial& candidate, std::int64_t trainings,
+                            std::chrono::nanoseconds before) const {
+  const auto work = before + forecast_trainings(*baseline.trial.parts, *candidate.trial.parts, trainings);
+  return !time_ || time_->has_time_for(work, session_.clock.steady());
 }
 
 db::StoredComparison TargetFinals::comparison_of(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
@@ -95,16 +171,12 @@ db::StoredComparison TargetFinals::comparison_of(const db::StoredTrial& baseline
 
 TargetFinals::End TargetFinals::train_pairs(const db::StoredTrial& baseline, const db::StoredTrial& candidate) {
   const db::ComparisonId id = comparison_of(baseline, candidate).id;
-  const auto pair_time = forecast_pair(baseline, candidate);
   std::int64_t missing = 0;
   for (;;) {
     const auto comparison = comparison_of(baseline, candidate);
     const std::int64_t pairs = std::ssize(comparison.pairs);
-    const auto has_time = [&](std::int64_t count) {
-      return !time_ || time_->has_time_for(pair_time * count, session_.clock.steady());
-    };
     const std::int64_t fewest = std::max<std::int64_t>(1, kFewestVerdictPairs - pairs);
-    if (pairs >= kTrainings || !has_time(pairs < kFewestVerdictPairs ? fewest : 1))
+    if (pairs >= kTrainings || !has_time(baseline, candidate, pairs < kFewestVerdictPairs ? fewest : 1))
       return save_verdict(candidate, comparison);
     if (session_.interruption.requested()) return End::Interrupted;
     session_.observer.verifying(pairs, kTrainings);

@@ -4,6 +4,10 @@
 /// trained to the target for real, and so is the default, in fresh processes with seeds that no curve has seen, one
 /// after the other. Only that is reported as the gain. The gate comes first, as for every winner.
 ///
+/// Which one that is, single trials say badly: the smallest of many noisy times. So those that may be the first are
+/// measured against each other in pairs as in every campaign (role select), each judged by a training of as many epochs
+/// as its curve says. Where the trainings call the winner SLOWER, another is chosen while there is time for a verdict.
+///
 /// Pairs share their seed: that of initial weights and order of data, so that luck is common to both. After
 /// kTrainings of them, or as many as there is time for, one verdict is given: nothing is looked at in between.
 
@@ -18,6 +22,7 @@
 #include "db/store.hpp"
 #include "tuner/campaign/curves/learning_curves.hpp"
 #include "tuner/campaign/finals/finalist_gate.hpp"
+#include "tuner/campaign/finals/finalists.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/session.hpp"
 
@@ -43,6 +48,18 @@ class TargetFinals {
   enum class End { Done, Another, Interrupted };
   /// Judges the best by now. Another: it is not the best, or not right.
   [[nodiscard]] End judge_best(const db::StoredTrial& baseline);
+  /// One whose trainings an earlier session began, if nothing was found since.
+  [[nodiscard]] std::optional<db::StoredTrial> begun(const db::StoredTrial& baseline) const;
+  /// The one to be judged, which is not the default; where it is left empty, how that came.
+  [[nodiscard]] End choose(const db::StoredTrial& baseline, std::optional<db::StoredTrial>& winner);
+  /// Draws the curve of one that was chosen by what others let expect. Another: it counts from now on.
+  [[nodiscard]] End draw_its_own(const db::StoredTrial& trial);
+  /// Who is there first by these pairs; empty: interrupted, or nobody can be prepared.
+  [[nodiscard]] std::optional<db::StoredTrial> race(const db::StoredTrial& baseline,
+                                                    const std::vector<db::StoredTrial>& trials,
+                                                    const std::vector<Finalist>& finalists, int pairs);
+  /// That fit into the time beside all trainings of the verdict.
+  [[nodiscard]] int pairs_to_choose(const db::StoredTrial& baseline, const db::StoredTrial& fastest) const;
   [[nodiscard]] End train_pairs(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
   /// The pairs that are stored.
   [[nodiscard]] db::StoredComparison comparison_of(const db::StoredTrial& baseline, const db::StoredTrial& candidate);
@@ -55,8 +72,9 @@ class TargetFinals {
   [[nodiscard]] End save_verdict(const db::StoredTrial& candidate, const db::StoredComparison& comparison);
   /// It does not reach the target: neither the search nor a later session takes it for the best again.
   void refuse(const db::StoredTrial& trial, const std::string& why);
-  [[nodiscard]] std::chrono::nanoseconds forecast_pair(const db::StoredTrial& baseline,
-                                                       const db::StoredTrial& candidate) const;
+  /// Whether so many trainings of both are over in time, with what comes before.
+  [[nodiscard]] bool has_time(const db::StoredTrial& baseline, const db::StoredTrial& candidate, std::int64_t trainings,
+                              std::chrono::nanoseconds before = {}) const;
 
   const Session& session_;
   std::optional<TimeFrame> time_;
@@ -64,6 +82,7 @@ class TargetFinals {
   LearningCurves& curves_;
   std::function<void()> recompose_;
   bool no_verdict_ = false;
+  int judged_ = 0;  ///< winners that had a verdict
 };
 
 /// Seeds of the finals' trainings lie so far behind those of curves.
