@@ -1,7 +1,9 @@
 #include "tuner/cli/measuring/progress_display.hpp"
 
 #include <chrono>
+#include <optional>
 #include <sstream>
+#include <thread>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -84,7 +86,7 @@ constexpr auto kMinute = std::chrono::minutes(1);
 
 }  // namespace
 
-TEST_CASE("on a terminal the line has the time of day, the share of the budget and the best so far", "[cli]") {
+TEST_CASE("on a terminal the line has the time of day, what is left of the budget and the best so far", "[cli]") {
   WatchedDisplay watched;
   watched.context.err_is_terminal = true;
   watched.context.columns = 200;
@@ -98,12 +100,51 @@ TEST_CASE("on a terminal the line has the time of day, the share of the budget a
       {.finished = 1, .baseline = trial(0, 10), .best = trial(0, 10), .elapsed = kMinute, .left = 3 * kMinute});
   clock.now += kMinute;
   display.running(1, {});
-  CHECK_THAT(watched.err.str(), ContainsSubstring(", 50 % of the budget, 1 done, best 10.0 s (1.00 x default)"));
+  CHECK_THAT(watched.err.str(),
+             ContainsSubstring(", 50 %, 2 min 00 s left, 1 done, best 10.0 s (1.00 x default)  trial 1: "));
   watched.err.str("");
   clock.now += 30 * kMinute;
   display.slot_taken(30 * kMinute);  // another campaign had it: none of the budget
   display.running(2, {});
-  CHECK_THAT(watched.err.str(), ContainsSubstring(", 50 % of the budget, 1 done") && ContainsSubstring("2 min 00 s left"));
+  CHECK_THAT(watched.err.str(), ContainsSubstring(", 50 %, 2 min 00 s left, 1 done"));
+}
+
+TEST_CASE("on a terminal what a run does stands before its settings, and is what the finals do after the search",
+          "[cli]") {
+  WatchedDisplay watched;
+  watched.context.err_is_terminal = true;
+  watched.context.columns = 200;
+  HandClock clock;
+  auto display = clock.display(watched);
+  display.running(7, trial(7, 1).configuration);
+  display.progress({.steps = 40});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  trial 7 [step 40]: threads=7"));
+  watched.err.str("");
+  display.search_ended("the search ended");
+  display.progress({.steps = 3});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  judging the best [step 3]") && !ContainsSubstring("threads=7"));
+  watched.err.str("");
+  display.chosen(trial(4, 1));
+  display.progress({.phase = "data"});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  judging trial 4 [data]"));
+  watched.err.str("");
+  display.verifying(1, 5);
+  display.progress({.steps = 9});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  pair 2 of 5 [step 9]"));
+}
+
+TEST_CASE("on a terminal a pair, which says nothing of itself, shows for how long it goes on", "[cli]") {
+  WatchedDisplay watched;
+  watched.context.err_is_terminal = true;
+  watched.context.columns = 200;
+  {
+    cli::ProgressDisplay display(watched.context);
+    display.verifying(0, 3);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+    display.pair_finished(1, 3, std::nullopt);
+  }
+  CHECK_THAT(watched.err.str(),
+             Catch::Matchers::Matches("(.|\\s)*  pair 1 of 3, for 1[.0-9]* s now(.|\\s)*pair +1/3\\n"));
 }
 
 TEST_CASE("in a log a trial that takes long has a line a minute", "[cli]") {
@@ -115,7 +156,7 @@ TEST_CASE("in a log a trial that takes long has a line a minute", "[cli]") {
   CHECK(watched.err.str().empty());
   clock.now += kMinute;
   display.progress({.steps = 40});
-  CHECK_THAT(watched.err.str(), ContainsSubstring("  trial 3: ") && ContainsSubstring("[step 40]\n"));
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  trial 3 [step 40]: ") && ContainsSubstring("\n"));
   watched.err.str("");
   clock.now += kMinute / 2;
   display.progress({.steps = 60});

@@ -56,20 +56,18 @@ void ProgressDisplay::status(const std::string& text) {
   status_shown_ = true;
 }
 
-std::string ProgressDisplay::standing() const {
-  const auto now = clock_();
+std::string ProgressDisplay::Standing::text(std::chrono::system_clock::time_point now) const {
   std::string text = time_text(tuner::unix_ns_of(now)).substr(std::string_view("2024-05-31 ").size());
-  std::string left;
-  if (left_) {
-    const std::chrono::duration<double> since = now - forecast_at_, all = spent_ + *left_, rest = *left_ - since;
-    if (all.count() > 0) text += fmt::format(", {:.0f} % of the budget", 100 * std::min(1.0, (spent_ + since) / all));
-    left = ", " + seconds_text(std::max(0.0, rest.count())) + " left";
+  if (left) {
+    const std::chrono::duration<double> since = now - forecast_at, all = spent + *left, rest = *left - since;
+    if (all.count() > 0) text += fmt::format(", {:.0f} %", 100 * std::min(1.0, (spent + since) / all));
+    text += fmt::format(", {} left", seconds_text(std::max(0.0, rest.count())));
   }
-  return progress_.empty() ? text : text + ", " + progress_ + left;
+  return done.empty() ? text : text + ", " + done;
 }
 
 void ProgressDisplay::stand(const std::string& doing) {
-  const std::string text = fmt::format("{}  {}", standing(), doing);
+  const std::string text = fmt::format("{}  {}", standing_.text(clock_()), doing);
   status(text);
   if (on_terminal()) return;
   std::unique_lock lock(writing_);
@@ -101,9 +99,10 @@ void ProgressDisplay::preflight(std::int64_t stack, std::int64_t stacks, const s
         stacks == 1 ? "" : "s", tuner::kPreflightSteps));
   }
   preflight_shown_ = true;
-  doing_ = fmt::format("software stack {} of {}: {}", stack + 1, stacks, settings_line(values));
-  status("preparing " + doing_);
-  tick_while_preparing(fmt::format("preparing software stack {} of {}", stack + 1, stacks));
+  doing_ = fmt::format("software stack {} of {}", stack + 1, stacks);
+  settings_ = ": " + settings_line(values);
+  status("preparing " + doing_ + settings_);
+  show_while("preparing " + doing_, true);
 }
 
 void ProgressDisplay::preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) {
@@ -119,18 +118,34 @@ void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
 }
 
 void ProgressDisplay::preparing(std::int64_t number, const space::Configuration& configuration) {
-  doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
+  doing_ = fmt::format("trial {}", number);
+  settings_ = ": " + baseline_.text(configuration);
   installing_ = false;
-  stand("preparing " + doing_);
-  tick_while_preparing(fmt::format("preparing trial {}", number));
+  stand("preparing " + doing_ + settings_);
+  show_while("preparing " + doing_, true);
 }
 
-void ProgressDisplay::tick_while_preparing(const std::string& what) {
+void ProgressDisplay::show_while(const std::string& what, bool in_log) {
+  ticker_.stop();
   const bool rewrites = on_terminal();
-  ticker_.start(rewrites ? kRewriteEvery : kSayEvery, [this, what, rewrites](std::chrono::nanoseconds since) {
+  if (!rewrites && !in_log) return;
+  const auto say = [this, what, rewrites, standing = standing_](std::chrono::nanoseconds since) {
     const std::string text = fmt::format("{}, for {} now", what, nanoseconds_text(since));
-    rewrites ? status(text) : line("still " + text);
-  });
+    rewrites ? status(fmt::format("{}  {}", standing.text(clock_()), text)) : line("still " + text);
+  };
+  ticker_.start(rewrites ? kRewriteEvery : kSayEvery, say);
+}
+
+void ProgressDisplay::begin(std::string what) {
+  doing_ = std::move(what);
+  settings_.clear();
+  show_while(doing_, false);
+}
+
+void ProgressDisplay::search_ended(const std::string& sentence) {
+  ticker_.stop();
+  line(sentence);
+  begin("judging the best");
 }
 
 void ProgressDisplay::installing(const std::string& text) {
@@ -148,17 +163,19 @@ void ProgressDisplay::prepared(std::int64_t number, std::chrono::nanoseconds bui
 
 void ProgressDisplay::running(std::int64_t number, const space::Configuration& configuration) {
   ticker_.stop();
-  doing_ = fmt::format("trial {}: {}", number, baseline_.text(configuration));
-  stand(doing_);
+  doing_ = fmt::format("trial {}", number);
+  settings_ = ": " + baseline_.text(configuration);
+  stand(doing_ + settings_);
 }
 
 void ProgressDisplay::progress(const measure::RunProgress& progress) {
+  ticker_.stop();
   std::string text = doing_;
   if (!progress.phase.empty())
     text += fmt::format(" [{}]", progress.phase);
   else if (progress.steps > 0)
     text += fmt::format(" [step {}]", progress.steps);
-  stand(text);
+  stand(text + settings_);
 }
 
 void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tuner::Progress& progress) {
@@ -184,39 +201,32 @@ void ProgressDisplay::finished(const space::Trial& trial, bool reused, const tun
   }
   line(text);
 
-  forecast_at_ = clock_();
-  spent_ = progress.elapsed;
-  left_ = progress.left;
-  progress_ = fmt::format("{}{} done", progress.finished, progress.wanted ? fmt::format("/{}", *progress.wanted) : "");
-  if (progress.failed > 0) progress_ += fmt::format(", {} failed", progress.failed);
-  if (progress.best && progress.best->estimate) {
-    progress_ += ", best " + seconds_text(progress.best->estimate->value);
-    if (progress.baseline && progress.baseline->estimate) {
-      progress_ +=
-          fmt::format(" ({:.2f} x default)", progress.baseline->estimate->value / progress.best->estimate->value);
-    }
-  }
-  const double minutes = std::chrono::duration<double, std::ratio<60>>(progress.elapsed).count();
-  if (minutes > 0.05) progress_ += fmt::format(", {:.1f} trials/min", static_cast<double>(progress.finished) / minutes);
+  standing_ = {.forecast_at = clock_(), .spent = progress.elapsed, .left = progress.left};
+  std::string& done = standing_.done;
+  done = fmt::format("{}{} done", progress.finished, progress.wanted ? fmt::format("/{}", *progress.wanted) : "");
+  if (progress.failed > 0) done += fmt::format(", {} failed", progress.failed);
+  if (!progress.best || !progress.best->estimate) return;
+  done += ", best " + seconds_text(progress.best->estimate->value);
+  if (progress.baseline && progress.baseline->estimate)
+    done += fmt::format(" ({:.2f} x default)", progress.baseline->estimate->value / progress.best->estimate->value);
 }
 
 void ProgressDisplay::choosing(std::int64_t finalists) {
   choosing_ = true;
-  doing_ = fmt::format("{} trials are too close to tell which is the best: measured again in pairs", finalists);
-  progress_.clear();
-  line(doing_);
+  standing_.done.clear();
+  line(fmt::format("{} trials are too close to tell which is the best: measured again in pairs", finalists));
 }
 
 void ProgressDisplay::chosen(const space::Trial& winner) {
   choosing_ = false;
   line(fmt::format("trial {} is chosen: {}", winner.number, baseline_.text(winner.configuration)));
+  begin(fmt::format("judging trial {}", winner.number));
 }
 
 void ProgressDisplay::simplifying(std::size_t changes, std::size_t fewer) {
   choosing_ = true;
-  doing_ = fmt::format("Are all {} changes needed? The winner against one with {}", changes, fewer);
-  progress_.clear();
-  line(doing_);
+  standing_.done.clear();
+  line(fmt::format("Are all {} changes needed? The winner against one with {}", changes, fewer));
 }
 
 void ProgressDisplay::simplified(bool as_fast) {
@@ -230,7 +240,7 @@ void ProgressDisplay::comparing(const space::Trial& reference, const space::Tria
 
 void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_wanted) {
   if (choosing_ || !compared_.empty()) {
-    status(fmt::format("{}{}pair {} of {}", compared_, compared_.empty() ? "" : "  ", pairs_done + 1, pairs_wanted));
+    begin(fmt::format("{}{}pair {} of {}", compared_, compared_.empty() ? "" : "  ", pairs_done + 1, pairs_wanted));
     return;
   }
   if (pairs_done == 0) {
@@ -238,11 +248,12 @@ void ProgressDisplay::verifying(std::int64_t pairs_done, std::int64_t pairs_want
                     : fmt::format("The best and the default are measured again: {} pairs of fresh processes in turns",
                                   pairs_wanted));
   }
-  status(fmt::format("pair {} of {}", pairs_done + 1, pairs_wanted));
+  begin(fmt::format("pair {} of {}", pairs_done + 1, pairs_wanted));
 }
 
 void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_wanted,
                                     const std::optional<measure::Comparison>& so_far) {
+  ticker_.stop();
   if (choosing_) return;
   std::string text = compared_.empty() ? fmt::format("pair  {:>3}/{}", pairs_done, pairs_wanted)
                                        : fmt::format("{}  pair {:>2}", compared_, pairs_done);
@@ -254,13 +265,15 @@ void ProgressDisplay::pair_finished(std::int64_t pairs_done, std::int64_t pairs_
 
 void ProgressDisplay::training(const std::string& who, std::int64_t epochs) {
   ticker_.stop();
-  doing_ = fmt::format("the {} trains {} epoch{} for its accuracy", who, epochs, epochs == 1 ? "" : "s");
-  progress_.clear();
-  if (!on_terminal()) line(doing_);
-  status(doing_);
+  const std::string doing =
+      fmt::format("the {} trains {} for its accuracy", who, epochs_text(static_cast<double>(epochs)));
+  standing_.done.clear();
+  if (!on_terminal()) line(doing);
+  begin(doing);
 }
 
 void ProgressDisplay::trained(const std::string& who, const space::Run& run) {
+  ticker_.stop();
   if (run.accuracy) {
     line(fmt::format("the {} reaches {:.2f} % on {} test examples in {}", who, 100 * run.accuracy->accuracy,
                      run.accuracy->examples, nanoseconds_text(run.wall)));

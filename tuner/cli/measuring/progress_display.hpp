@@ -65,7 +65,7 @@ class ProgressDisplay final : public tuner::Observer {
   void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override;
   void preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
-  void slot_taken(std::chrono::nanoseconds left_out) override { forecast_at_ += left_out; }
+  void slot_taken(std::chrono::nanoseconds left_out) override { standing_.forecast_at += left_out; }
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void installing(const std::string& line) override;
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
@@ -82,7 +82,7 @@ class ProgressDisplay final : public tuner::Observer {
                      const std::optional<measure::Comparison>& so_far) override;
   void training(const std::string& who, std::int64_t epochs) override;
   void trained(const std::string& who, const space::Run& run) override;
-  void search_ended(const std::string& sentence) override { note(sentence); }
+  void search_ended(const std::string& sentence) override;
   void note(const std::string& sentence) override;
 
   /// Removes the line that is being rewritten, so that results can follow.
@@ -91,13 +91,14 @@ class ProgressDisplay final : public tuner::Observer {
  private:
   void line(const std::string& text);    ///< stays
   void status(const std::string& text);  ///< rewritten by the next one; nothing where there is no terminal
-  /// status(), with the time of day, the share of the budget and the best so far before it; in a log once a minute.
+  /// status(), with where the campaign stands before it; in a log once a minute.
   void stand(const std::string& doing);
-  [[nodiscard]] std::string standing() const;
-
   void clear_status();
-  /// Says how long it goes on, until something else happens.
-  void tick_while_preparing(const std::string& what);
+  /// Says again and again for how long that goes on, until something else happens; in a log once a minute, if
+  /// `in_log`.
+  void show_while(const std::string& what, bool in_log);
+  /// That is gone about now, until something else is.
+  void begin(std::string what);
   [[nodiscard]] bool on_terminal() const;
   [[nodiscard]] bool colour() const { return context_.colour_err() && on_terminal(); }
 
@@ -110,15 +111,24 @@ class ProgressDisplay final : public tuner::Observer {
   std::map<std::string, std::int64_t> reasons_;  ///< reasons of failed trials, and which trial said it first
   bool installing_ = false;                      ///< what is prepared is an environment
   std::string compared_;                         ///< which two trials the user has compared
-  std::string doing_;                            ///< what the present run is for
-  std::string progress_;                         ///< best so far, rate, time left
+  std::string doing_, settings_;                 ///< what the present run is for, and with which settings
   Clock clock_;
   std::chrono::system_clock::time_point last_line_;  ///< when one was written that stays
-  /// When the forecast was made, what had been spent by then, and what was left: the share goes on meanwhile, but while
-  /// another campaign has the machine.
-  std::chrono::sys_time<std::chrono::nanoseconds> forecast_at_{};
-  std::chrono::nanoseconds spent_{};
-  std::optional<std::chrono::nanoseconds> left_;
+
+  /// Where the campaign stands.
+  struct Standing {
+    /// When the forecast was made, what had been spent by then, and what was left: the share goes on meanwhile, but
+    /// while another campaign has the machine.
+    std::chrono::sys_time<std::chrono::nanoseconds> forecast_at{};
+    std::chrono::nanoseconds spent{};
+    std::optional<std::chrono::nanoseconds> left{};
+    std::string done{};  ///< how many trials, and the best so far
+
+    /// Time of day, share of the budget, what is left of it, what was done: the most urgent first, where a terminal is
+    /// narrow.
+    [[nodiscard]] std::string text(std::chrono::system_clock::time_point now) const;
+  };
+  Standing standing_;
   tuner::DefaultSettings baseline_;
   std::mutex writing_;  ///< the ticker's lines and ours
   Ticker ticker_;       ///< the last member: it is stopped before what it uses goes
