@@ -19,8 +19,10 @@
 
 namespace nocturne::cli {
 
-void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice, const std::string& word) {
-  add_value(subcommand, word, choice.name, "NAME", "Name of the campaign (default: the one opened last)");
+void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice) {
+  // Not called as the option is: newer versions of CLI11 refuse that.
+  add_value(subcommand, "name", choice.name, "NAME", "Name of the campaign (default: the one opened last)");
+  add_value(subcommand, "--campaign", choice.name, "NAME", "The same as the argument");
   add_value(subcommand, "--generation", choice.generation, "N", "Which generation of it (default: the one opened last)",
             whole_number(1));
 }

@@ -17,14 +17,13 @@
 
 namespace nocturne::cli {
 
-/// Which campaign: `[CAMPAIGN] [--generation N]`.
+/// Which campaign: `[NAME] [--generation N]`, or `--campaign NAME`.
 struct CampaignChoice {
   std::string name;  ///< empty: the one opened last
   std::optional<std::int64_t> generation{};
 };
 
-/// `word` names the positional. One that has an option's name, as --campaign, is refused by newer versions of CLI11.
-void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice, const std::string& word = "campaign");
+void add_campaign_choice(CLI::App& subcommand, CampaignChoice& choice);
 
 /// The words that name this very campaign to a subcommand, for commands that a page proposes: "evening --generation 2".
 [[nodiscard]] std::string words_for(const db::CampaignSummary& campaign);

@@ -127,8 +127,7 @@ void setup(CLI::App& subcommand, ExportOptions& options) {
     formats += fmt::format("  {:<13} {}\n", exporter.name, exporter.summary);
   for (const tuner::TrialFormat& format : tuner::trial_formats())
     of_trials += fmt::format("  {:<13} {}\n", format.name, format.summary);
-  add_campaign_choice(subcommand, options.campaign, "name");
-  add_value(subcommand, "--campaign", options.campaign.name, "NAME", "The same as the argument");
+  add_campaign_choice(subcommand, options.campaign);
   subcommand
       .add_option("--epochs", options.epochs, "Export the best for this many epochs (default: the campaign's own)")
       ->type_name("N")
