@@ -102,14 +102,14 @@ std::vector<EpochsToTarget> expected_epochs(std::span<const LearningEntrant> ent
   return result;
 }
 
-/// What it may take at most to be as fast as the leader: twice the error above its time, and a quarter more.
-std::int64_t epochs_worth(const LearningStanding& of, const LearningStanding& leader, const CurvePolicy& policy) {
-  const double seconds = 1.25 * std::exp(leader.log_seconds + 2 * leader.log_error);
-  const double epochs = std::ceil((seconds - of.times.startup) / of.times.epoch);
+}  // namespace
+
+std::int64_t epochs_worth(const EpochTimes& of, double leader_log_seconds, double leader_log_error,
+                          const CurvePolicy& policy) {
+  const double seconds = 1.25 * std::exp(leader_log_seconds + 2 * leader_log_error);
+  const double epochs = std::ceil((seconds - of.startup) / of.epoch);
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::clamp(epochs, 1.0, 1e6)), 1, policy.most_epochs);
 }
-
-}  // namespace
 
 std::vector<LearningStanding> standings(std::span<const LearningEntrant> entrants, const CurvePolicy& policy) {
   const std::vector<EpochsToTarget> epochs = expected_epochs(entrants, policy);
@@ -156,7 +156,8 @@ std::optional<NextCurve> next_curve(std::span<const LearningEntrant> entrants, c
   const bool leader_is_vague = all[leader].log_error > all[*challenger].log_error;
   if (may_have_more(leader) && (leader_is_vague || !may_have_more(*challenger)))
     return curve_of(leader, policy.most_epochs);
-  return curve_of(*challenger, epochs_worth(all[*challenger], all[leader], policy));
+  return curve_of(*challenger,
+                  epochs_worth(all[*challenger].times, all[leader].log_seconds, all[leader].log_error, policy));
 }
 
 }  // namespace nocturne::measure

@@ -49,6 +49,11 @@ struct CurvePolicy {
 [[nodiscard]] std::vector<LearningStanding> standings(std::span<const LearningEntrant> entrants,
                                                       const CurvePolicy& policy);
 
+/// How many epochs a curve may take at most to be as fast as the leader, of whose time the logarithm and its standard
+/// deviation are given: twice that above it, and a quarter more.
+[[nodiscard]] std::int64_t epochs_worth(const EpochTimes& of, double leader_log_seconds, double leader_log_error,
+                                        const CurvePolicy& policy);
+
 struct NextCurve {
   std::size_t entrant = 0;
   std::int64_t most_epochs = 1;

@@ -392,6 +392,28 @@ TEST_CASE("trainings to the target that were interrupted go on with the same win
   CHECK(second.answer().verdict->pairs == tuner::kTrainings);
 }
 
+TEST_CASE("a curve that the finals ask for goes on only while its configuration may still be the first", "[accuracy]") {
+  const CampaignFolder folder;
+  Simulation simulation(folder);
+  const auto spec = spec_with(kObjective, R"({"wall": "4min"})");
+  const auto by_default = spec.space.default_configuration();
+  // What is large and looks fast never gets there.
+  simulation.executor.accuracy_after = [&](const measure::RunPlan& plan, double epochs) {
+    const auto configuration = space::Configuration::from_json(plan.request.configuration).value();
+    return number_in(configuration, "batch") == 256 ? 0.5 : simulation.nature.accuracy(plan, epochs);
+  };
+  REQUIRE(simulation.sit(spec).ending == tuner::Ending::Complete);
+  std::size_t of_others = 0;
+  for (const measure::RunPlan& plan : simulation.curves(space::Purpose::Gate)) {
+    if (learning_of(space::Configuration::from_json(plan.request.configuration).value()) == learning_of(by_default))
+      continue;
+    ++of_others;
+    CHECK(plan.request.epochs < spec.objective.target->most_epochs);
+  }
+  CHECK(of_others >= 2);
+  CHECK(simulation.answer().verified_faster());
+}
+
 TEST_CASE("of trials that chance has ordered the one is trained that pairs show to be the first", "[accuracy]") {
   constexpr int kCampaigns = 8;
   double behind = 0;  // the true best, in the mean; of the logarithm

@@ -104,13 +104,19 @@ bool LearningCurves::run() {
   return true;
 }
 
-bool LearningCurves::draw_for(const space::Configuration& configuration) {
+bool LearningCurves::draw_for(const space::Configuration& configuration, std::int64_t most_epochs) {
   const std::size_t set = known_.set_of(configuration);
-  const space::AccuracyTarget& target = *session_.spec.objective.target;
   if (known_.standings[set].own || !known_.accuracy) return true;
-  const Drawn drawn = draw({.entrant = set, .most_epochs = target.most_epochs, .seconds = 0});
+  const Drawn drawn = draw({.entrant = set, .most_epochs = most_epochs, .seconds = 0});
   read();
   return drawn == Drawn::Stored;
+}
+
+std::chrono::nanoseconds LearningCurves::forecast_for(const space::Configuration& configuration,
+                                                      std::int64_t most_epochs) const {
+  const measure::LearningStanding& standing = known_.standing_of(configuration);
+  const double epochs = std::min(static_cast<double>(most_epochs), standing.epochs.mean);
+  return forecast_of(kEvaluations * (standing.times.startup + epochs * standing.times.epoch));
 }
 
 void LearningCurves::say_what_is_known() const {

@@ -32,8 +32,12 @@ class LearningCurves {
 
   /// Draws curves while the race wants one and their share of the budget allows. False: interrupted.
   [[nodiscard]] bool run();
-  /// Draws one of what learns as this configuration, unless there is one. False: interrupted, or it could not.
-  [[nodiscard]] bool draw_for(const space::Configuration& configuration);
+  /// Draws one of what learns as this configuration, of so many epochs at most, unless there is one. False:
+  /// interrupted, or it could not.
+  [[nodiscard]] bool draw_for(const space::Configuration& configuration, std::int64_t most_epochs);
+  /// What that is expected to take.
+  [[nodiscard]] std::chrono::nanoseconds forecast_for(const space::Configuration& configuration,
+                                                      std::int64_t most_epochs) const;
 
   [[nodiscard]] const StoredCurves& known() const { return known_; }
   void compose(space::Trial& trial) const {

@@ -92,36 +92,70 @@ TargetFinals::End TargetFinals::choose(const db::StoredTrial& baseline, std::opt
   const auto slower = shown_slower(session_, baseline.trial.configuration);
   for (std::size_t i = 0; i < trials.size(); ++i)
     if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
-  const auto first = choose_finalists(trials, beliefs, 1);
+  auto first = choose_finalists(trials, beliefs, 1);
   if (first.empty()) return End::Done;
-  const db::StoredTrial& fastest = trials[first.front().trial];
-  const auto has_own = [&](const db::StoredTrial& trial) {
-    return curves_.known().standing_of(trial.trial.configuration).own;
-  };
-  // What others let expect chose it: its own curve may say something else.
-  if (!has_own(fastest)) return draw_its_own(fastest);
-  const int pairs = pairs_to_choose(baseline, fastest);
+  if (!has_own_curve(trials[first.front().trial])) {
+    // What others let expect chose it: its own curve may say something else.
+    if (const auto epochs = epochs_to_draw(baseline, trials, beliefs, first.front().trial))
+      return draw_its_own(trials[first.front().trial], *epochs);
+    for (std::size_t i = 0; i < trials.size(); ++i)
+      if (!has_own_curve(trials[i])) beliefs[i].reset();
+    first = choose_finalists(trials, beliefs, 1);
+    if (first.empty()) return End::Done;
+  }
+  const int pairs = pairs_to_choose(baseline, trials[first.front().trial]);
   // Each takes part in two pairs on average, or they tell nothing.
   auto finalists = choose_finalists(
       trials, beliefs, static_cast<std::size_t>(std::max(1, std::min(session_.spec.verify.finalists, pairs))));
-  std::erase_if(finalists, [&](const Finalist& each) { return !has_own(trials[each.trial]); });
+  std::erase_if(finalists, [&](const Finalist& each) { return !has_own_curve(trials[each.trial]); });
   auto chosen = race(baseline, trials, finalists, pairs);
   if (!chosen) return session_.interruption.requested() ? End::Interrupted : End::Done;
   if (chosen->id == baseline.id) {
     // Where another one is shown as the best, its trainings say that it is not.
     chosen = session_.store.best(session_.campaign);
     if (!chosen || chosen->id == baseline.id || is_in(slower, chosen->trial.configuration)) return End::Done;
-    if (!has_own(*chosen)) return draw_its_own(*chosen);
+    if (!has_own_curve(*chosen)) return End::Done;
   }
   winner = std::move(chosen);
   return End::Done;
 }
 
-TargetFinals::End TargetFinals::draw_its_own(const db::StoredTrial& trial) {
-  if (!curves_.draw_for(trial.trial.configuration) && session_.interruption.requested()) return End::Interrupted;
+bool TargetFinals::has_own_curve(const db::StoredTrial& trial) const {
+  return curves_.known().standing_of(trial.trial.configuration).own;
+}
+
+std::optional<std::int64_t> TargetFinals::epochs_to_draw(const db::StoredTrial& baseline,
+                                                         std::span<const db::StoredTrial> trials,
+                                                         std::span<const std::optional<Belief>> beliefs,
+                                                         std::size_t of) const {
+  std::optional<std::size_t> leader;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!beliefs[i] || !has_own_curve(trials[i])) continue;
+    if (!leader || beliefs[i]->log_time < beliefs[*leader]->log_time) leader = i;
+  }
+  const space::Configuration& configuration = trials[of].trial.configuration;
+  const auto steps = steps_of_epoch(session_.spec.worker, session_.spec.workload, configuration);
+  const space::AccuracyTarget& target = *session_.spec.objective.target;
+  std::int64_t epochs = target.most_epochs;
+  if (leader && steps) {
+    const double of_curve = curves_.known().standing_of(trials[*leader].trial.configuration).epochs.log_sd;
+    epochs = measure::epochs_worth(epoch_times(trials[of].trial, *steps, session_.spec.run.process_sd),
+                                   beliefs[*leader]->log_time, std::hypot(beliefs[*leader]->error, of_curve),
+                                   curve_policy(target));
+  }
+  const auto fits = [&](std::int64_t trainings, std::chrono::nanoseconds curve) {
+    return has_time(baseline, trials[of], trainings, curve);
+  };
+  const auto curve = curves_.forecast_for(configuration, epochs);
+  const bool is_verdict_lost = fits(kFewestVerdictPairs, {}) && !fits(kFewestVerdictPairs, curve);
+  return is_verdict_lost ? std::nullopt : std::optional(epochs);
+}
+
+TargetFinals::End TargetFinals::draw_its_own(const db::StoredTrial& trial, std::int64_t most_epochs) {
+  const bool drawn = curves_.draw_for(trial.trial.configuration, most_epochs);
+  if (!drawn && session_.interruption.requested()) return End::Interrupted;
   recompose_();
-  if (!curves_.known().standing_of(trial.trial.configuration).own)
-    refuse(trial, "no learning curve of its own could be drawn");
+  if (!has_own_curve(trial)) refuse(trial, "no learning curve of its own could be drawn");
   return End::Another;
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +53,16 @@ class TargetFinals {
   [[nodiscard]] std::optional<db::StoredTrial> begun(const db::StoredTrial& baseline) const;
   /// The one to be judged, which is not the default; where it is left empty, how that came.
   [[nodiscard]] End choose(const db::StoredTrial& baseline, std::optional<db::StoredTrial>& winner);
+  [[nodiscard]] bool has_own_curve(const db::StoredTrial& trial) const;
+  /// Epochs that a curve may take at most, for this one of the trials to be faster than the best that has a curve of
+  /// its own. Empty: a verdict, for which there is time
+  /// now, had none after that.
+  [[nodiscard]] std::optional<std::int64_t> epochs_to_draw(const db::StoredTrial& baseline,
+                                                           std::span<const db::StoredTrial> trials,
+                                                           std::span<const std::optional<Belief>> beliefs,
+                                                           std::size_t of) const;
   /// Draws the curve of one that was chosen by what others let expect. Another: it counts from now on.
-  [[nodiscard]] End draw_its_own(const db::StoredTrial& trial);
+  [[nodiscard]] End draw_its_own(const db::StoredTrial& trial, std::int64_t most_epochs);
   /// Who is there first by these pairs; empty: interrupted, or nobody can be prepared.
   [[nodiscard]] std::optional<db::StoredTrial> race(const db::StoredTrial& baseline,
                                                     const std::vector<db::StoredTrial>& trials,
