@@ -58,14 +58,15 @@ bool TargetFinals::run() {
 
 TargetFinals::End TargetFinals::judge_best(const db::StoredTrial& baseline) {
   auto winner = begun(baseline);
-  if (!winner) {
+  if (winner) {
+    session_.observer.chosen(winner->trial);
+  } else {
     const End end = choose(baseline, winner);
     if (!winner) return end;
   }
   const auto admission = gate_.admits(*winner);
   if (admission == Admission::Interrupted) return End::Interrupted;
   if (admission == Admission::Refused) return End::Another;
-  session_.observer.chosen(winner->trial);
   const End end = train_pairs(baseline, *winner);
   if (end != End::Done || ++judged_ >= kMostWinners) return end;
   if (!is_in(shown_slower(session_, baseline.trial.configuration), winner->trial.configuration)) return End::Done;
@@ -115,6 +116,7 @@ TargetFinals::End TargetFinals::choose(const db::StoredTrial& baseline, std::opt
     chosen = session_.store.best(session_.campaign);
     if (!chosen || chosen->id == baseline.id || is_in(slower, chosen->trial.configuration)) return End::Done;
     if (!has_own_curve(*chosen)) return End::Done;
+    session_.observer.chosen(chosen->trial);
   }
   winner = std::move(chosen);
   return End::Done;
@@ -171,7 +173,10 @@ std::optional<db::StoredTrial> TargetFinals::race(const db::StoredTrial& baselin
                                                   const std::vector<db::StoredTrial>& trials,
                                                   const std::vector<Finalist>& finalists, int pairs) {
   const db::StoredTrial& fastest = trials[finalists.front().trial];
-  if (finalists.size() < 2) return fastest;
+  if (finalists.size() < 2) {
+    if (fastest.id != baseline.id) session_.observer.chosen(fastest.trial);
+    return fastest;
+  }
   const auto to_target = [this](const auto& configuration, const space::Parts& parts) {
     return curves_.to_target(configuration, parts);
   };
