@@ -133,18 +133,27 @@ TEST_CASE("on a terminal what a run does stands before its settings, and is what
   CHECK_THAT(watched.err.str(), ContainsSubstring("  pair 2 of 5 [step 9]"));
 }
 
-TEST_CASE("on a terminal a pair, which says nothing of itself, shows for how long it goes on", "[cli]") {
+TEST_CASE("on a terminal a pair, which says nothing of itself, shows for how long it goes on, and not while it waits",
+          "[cli]") {
   WatchedDisplay watched;
   watched.context.err_is_terminal = true;
   watched.context.columns = 200;
-  {
-    cli::ProgressDisplay display(watched.context);
-    display.verifying(0, 3);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1300));
-    display.pair_finished(1, 3, std::nullopt);
-  }
-  CHECK_THAT(watched.err.str(),
-             Catch::Matchers::Matches("(.|\\s)*  pair 1 of 3, for 1[.0-9]* s now(.|\\s)*pair +1/3\\n"));
+  constexpr auto kASecond = std::chrono::milliseconds(1300);
+  cli::ProgressDisplay display(watched.context);
+  display.verifying(0, 3);
+  std::this_thread::sleep_for(kASecond);
+  display.waiting_for_slot({});
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  pair 1 of 3, for 1"));
+  watched.err.str("");
+  std::this_thread::sleep_for(kASecond);
+  CHECK(watched.err.str().empty());
+  display.slot_taken(kASecond);
+  std::this_thread::sleep_for(kASecond);
+  display.pair_finished(1, 3, std::nullopt);
+  CHECK_THAT(watched.err.str(), ContainsSubstring("  pair 1 of 3, for 1"));
+  watched.err.str("");
+  std::this_thread::sleep_for(kASecond);
+  CHECK(watched.err.str().empty());
 }
 
 TEST_CASE("in a log a trial that takes long has a line a minute", "[cli]") {

@@ -114,7 +114,13 @@ void ProgressDisplay::preflighted(std::int64_t stack, std::int64_t stacks, const
 }
 
 void ProgressDisplay::waiting_for_slot(const measure::SlotHolder& holder) {
+  ticker_.stop();
   line("Waiting: " + measure::describe(holder));
+}
+
+void ProgressDisplay::slot_taken(std::chrono::nanoseconds left_out) {
+  standing_.forecast_at += left_out;
+  if (settings_.empty() && !doing_.empty()) show_while(doing_, false);  // a run of a trial speaks for itself
 }
 
 void ProgressDisplay::preparing(std::int64_t number, const space::Configuration& configuration) {

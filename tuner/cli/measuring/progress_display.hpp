@@ -65,7 +65,7 @@ class ProgressDisplay final : public tuner::Observer {
   void preflight(std::int64_t stack, std::int64_t stacks, const space::Configuration& values) override;
   void preflighted(std::int64_t stack, std::int64_t stacks, const db::PreflightRecord& record) override;
   void waiting_for_slot(const measure::SlotHolder& holder) override;
-  void slot_taken(std::chrono::nanoseconds left_out) override { standing_.forecast_at += left_out; }
+  void slot_taken(std::chrono::nanoseconds left_out) override;
   void preparing(std::int64_t number, const space::Configuration& configuration) override;
   void installing(const std::string& line) override;
   void prepared(std::int64_t number, std::chrono::nanoseconds build_time) override;
