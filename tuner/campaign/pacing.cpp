@@ -327,11 +327,13 @@ std::chrono::minutes wall_for(nanoseconds verdict, nanoseconds spent) {
   return std::chrono::ceil<std::chrono::minutes>(std::max(verdict * 5 / 2, spent + verdict * 5 / 4));
 }
 
-nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {
+nanoseconds forecast_race(const VerifySettings& verify, const Pace& best) {
   constexpr int kUsual = 12;  // what a race of a few finalists takes; one of many takes what time is left
-  const int choice = verify.finalists > 1 ? std::min(verify.selection_pairs, kUsual) : 0;
-  const int pairs = choice + (verify.simplify ? verify.pairs : 0);
-  return forecast_pair(verify, best, best) * pairs;
+  return forecast_pair(verify, best, best) * (verify.finalists > 1 ? std::min(verify.selection_pairs, kUsual) : 0);
+}
+
+nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best) {
+  return forecast_race(verify, best) + forecast_pair(verify, best, best) * (verify.simplify ? verify.pairs : 0);
 }
 
 nanoseconds forecast_trainings(const space::Parts& baseline, const space::Parts& candidate, std::int64_t count) {

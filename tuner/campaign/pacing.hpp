@@ -212,7 +212,9 @@ inline constexpr double kLearningShare = 0.2;
 /// verdict's. Of a campaign that has `spent` so much already, what it takes comes on top.
 [[nodiscard]] std::chrono::minutes wall_for(std::chrono::nanoseconds verdict, std::chrono::nanoseconds spent = {});
 
-/// Likewise the choice among the finalists, and the winner against a simpler one.
+/// Likewise the choice among the finalists.
+[[nodiscard]] std::chrono::nanoseconds forecast_race(const VerifySettings& verify, const Pace& best);
+/// That, and the winner against a simpler one.
 [[nodiscard]] std::chrono::nanoseconds forecast_choice(const VerifySettings& verify, const Pace& best);
 
 /// Factor on the time of an epoch for the evaluations of a learning curve, about: four of a sixth as many images,

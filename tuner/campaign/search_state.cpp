@@ -121,9 +121,7 @@ PaceState SearchState::pace() const {
     if (spec_.objective.target) {
       state.finals = forecast_trainings(*baseline_->parts, *best_->parts, kTrainings);
       state.verdict = forecast_trainings(*baseline_->parts, *best_->parts, kFewestVerdictPairs);
-      VerifySettings verify = spec_.verify;
-      verify.simplify = false;
-      state.choice = forecast_choice(verify, paced_by_its_run(*best_));
+      state.choice = forecast_race(spec_.verify, paced_by_its_run(*best_));
       return state;
     }
     const Pace best = paced_by_its_run(*best_);

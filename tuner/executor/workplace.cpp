@@ -51,7 +51,10 @@ std::optional<HeldSlot> Workplace::take_slot() const {
   const measure::Slot slot{.cpus = measure::present_part().empty() ? std::vector<int>() : executor.cpus()};
   auto lock = measure::SlotLock::take(slot, spec.name, waiting, stop, slot_folder);
   std::chrono::nanoseconds left_out{};
-  if (since && waited) waited(left_out = std::chrono::steady_clock::now() - *since);
+  if (since && waited) {
+    left_out = std::chrono::steady_clock::now() - *since;
+    waited(left_out);
+  }
   if (lock && since) observer.slot_taken(left_out);
   if (lock) return HeldSlot(std::move(flight), std::move(*lock));
   if (!lock.error().holder) observer.note(lock.error().error);  // else the wait was ended

@@ -67,28 +67,6 @@ PairMethodChoice fall_back(const VerifySettings& verify, PairMethod method, cons
 
 }  // namespace
 
-std::vector<space::Configuration> shown_slower(const Session& session, const space::Configuration& baseline) {
-  std::vector<space::Configuration> slower;
-  for (const db::StoredComparison& each : session.store.comparisons(session.campaign)) {
-    if (each.record.role != kVerifyRole || each.record.baseline != baseline) continue;
-    const auto verdict = std::ranges::find(each.verdicts, true, &db::VerdictRecord::primary);
-    if (verdict != each.verdicts.end() && verdict->verdict == to_text(measure::Verdict::Slower))
-      slower.push_back(each.record.candidate);
-  }
-  return slower;
-}
-
-bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one) {
-  return std::ranges::find(list, one) != list.end();
-}
-
-void say_another_is_chosen(const Session& session, const db::StoredTrial& winner) {
-  session.say(db::Level::Warning,
-              fmt::format("trial {} is slower than the default when measured again: what chose it was wrong, and "
-                          "another is chosen",
-                          winner.trial.number));
-}
-
 std::optional<ComparedSide> prepared_side(const Session& session, const db::StoredTrial& trial) {
   auto prepared = session.prepare(trial.trial.configuration);
   if (prepared)

@@ -67,16 +67,6 @@ inline constexpr const char* kVerifyRole = "verify";      ///< its pairs are rep
 inline constexpr const char* kCompareRole = "compare";    ///< the user asked (side_by_side.hpp)
 inline constexpr const char* kBlameRole = "blame";        ///< the same configuration, by programs of then and now
 
-/// Winners that are judged by fresh pairs, one after the other: the next one where these show the one before to be
-/// slower than the default.
-inline constexpr int kMostWinners = 3;
-/// Configurations that such pairs have shown to be slower than this default.
-[[nodiscard]] std::vector<space::Configuration> shown_slower(const Session& session,
-                                                             const space::Configuration& baseline);
-[[nodiscard]] bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one);
-/// Says that this winner is one of them, and that another is chosen.
-void say_another_is_chosen(const Session& session, const db::StoredTrial& winner);
-
 /// One side, ready to be started.
 struct ComparedSide {
   db::StoredTrial trial;  ///< to which its runs belong, and by whose configuration it is known

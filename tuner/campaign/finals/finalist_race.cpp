@@ -3,9 +3,52 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <fmt/format.h>
+
+#include "tuner/campaign/pacing.hpp"
 #include "tuner/executor/pair_driver.hpp"
 
 namespace nocturne::tuner {
+namespace {
+
+/// Configurations that fresh pairs have shown to be slower than the default.
+std::vector<space::Configuration> shown_slower(const Session& session, const db::StoredTrial& baseline) {
+  std::vector<space::Configuration> slower;
+  for (const db::StoredComparison& each : session.store.comparisons(session.campaign)) {
+    if (each.record.role != kVerifyRole || each.record.baseline != baseline.trial.configuration) continue;
+    const auto verdict = std::ranges::find(each.verdicts, true, &db::VerdictRecord::primary);
+    if (verdict != each.verdicts.end() && verdict->verdict == to_text(measure::Verdict::Slower))
+      slower.push_back(each.record.candidate);
+  }
+  return slower;
+}
+
+bool is_in(const std::vector<space::Configuration>& list, const space::Configuration& one) {
+  return std::ranges::find(list, one) != list.end();
+}
+
+}  // namespace
+
+bool is_shown_slower(const Session& session, const db::StoredTrial& baseline,
+                     const space::Configuration& configuration) {
+  return is_in(shown_slower(session, baseline), configuration);
+}
+
+void say_another_is_chosen(const Session& session, const db::StoredTrial& winner) {
+  session.say(db::Level::Warning,
+              fmt::format("trial {} is slower than the default when measured again: what chose it was wrong, and "
+                          "another is chosen",
+                          winner.trial.number));
+}
+
+std::vector<std::optional<Belief>> beliefs_of_rivals(const Session& session, std::span<const db::StoredTrial> trials,
+                                                     const db::StoredTrial& baseline) {
+  auto beliefs = believed_times(session.spec.space, trials, session.spec.run.trial_sd());
+  const auto slower = shown_slower(session, baseline);
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
+  return beliefs;
+}
 
 FinalistRace::FinalistRace(const Session& session, std::span<const db::StoredTrial> trials,
                            std::span<const Finalist> finalists, OrderExecutor* nodes, TrainingOf training_of)
@@ -65,7 +108,9 @@ std::optional<std::size_t> FinalistRace::run(int most_pairs, const TimeFor& time
   const bool goes_on = race.next().has_value();
   if (goes_on) session_.observer.choosing(std::ssize(finalists_));
   const auto is_time = [&](const measure::RacePair& pair) {
-    return time_for(sides_[pair.first].trial, sides_[pair.second].trial, mean_pair_time());
+    const auto pace = [&](std::size_t side) { return pace_of(session_.spec, sides_[side].trial); };
+    const auto forecast = forecast_pair(session_.spec.verify, pace(pair.first), pace(pair.second));
+    return time_for(std::max(forecast, mean_pair_time()));
   };
   const auto end =
       run_race(race, {.pairs_of = [this](const measure::RacePair& pair) -> PairSeries& { return pairs_of(pair); },

@@ -20,12 +20,26 @@
 
 namespace nocturne::tuner {
 
+/// Winners that are judged by fresh pairs, one after the other: the next one where these show the one before to be
+/// slower than the default.
+inline constexpr int kMostWinners = 3;
+/// Whether such pairs have shown that of this configuration.
+[[nodiscard]] bool is_shown_slower(const Session& session, const db::StoredTrial& baseline,
+                                   const space::Configuration& configuration);
+/// Says it of this winner, and that another is chosen.
+void say_another_is_chosen(const Session& session, const db::StoredTrial& winner);
+
+/// What these trials take (beliefs.hpp); empty, too: fresh pairs have shown it to be slower than the default.
+[[nodiscard]] std::vector<std::optional<Belief>> beliefs_of_rivals(const Session& session,
+                                                                   std::span<const db::StoredTrial> trials,
+                                                                   const db::StoredTrial& baseline);
+
 /// Not thread-safe. One instance for one choice.
 class FinalistRace {
  public:
-  /// Whether a pair of these two may be begun; the time is the mean of the pairs measured so far, zero: none yet.
-  using TimeFor =
-      std::function<bool(const db::StoredTrial& one, const db::StoredTrial& other, std::chrono::nanoseconds pair)>;
+  /// Whether a pair that takes so long may be begun: as forecast for these two, or the mean of those measured so far,
+  /// where that is longer.
+  using TimeFor = std::function<bool(std::chrono::nanoseconds pair)>;
 
   /// Prepares the finalists; one that cannot be prepared takes no part. Session and trials outlive it. `nodes`:
   /// measures the pairs, as in PairsControl. `training_of`: as in Comparing::judge_by(); empty: pairs are judged as

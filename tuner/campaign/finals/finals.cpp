@@ -165,7 +165,7 @@ void Finals::tell_stays(const db::StoredTrial& chosen, const db::StoredTrial& si
 
 bool Finals::chooses_another(const db::StoredTrial& baseline, const db::StoredTrial& winner, int judged) {
   if (judged >= kMostWinners || session_.interruption.requested()) return false;
-  if (!is_in(shown_slower(session_, baseline.trial.configuration), winner.trial.configuration)) return false;
+  if (!is_shown_slower(session_, baseline, winner.trial.configuration)) return false;
   const auto again = forecast_verdict(session_.spec.verify, pace_of(session_.spec, baseline),
                                       pace_of(session_.spec, winner), expected_pair(baseline, winner));
   if (!time_for(again)) return false;
@@ -216,10 +216,7 @@ int Finals::pairs_to_choose(const db::StoredTrial& fastest, const db::StoredTria
 std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
   const VerifySettings& verify = session_.spec.verify;
-  auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
-  const auto slower = shown_slower(session_, baseline.trial.configuration);
-  for (std::size_t i = 0; i < trials.size(); ++i)
-    if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
+  const auto beliefs = beliefs_of_rivals(session_, trials, baseline);
   const auto first = choose_finalists(trials, beliefs, 1);
   const auto smallest = session_.store.best(session_.campaign);
   if (first.empty() || !smallest) return std::nullopt;
@@ -229,13 +226,11 @@ std::optional<db::StoredTrial> Finals::choose(const db::StoredTrial& baseline) {
   // Each takes part in two pairs on average, or they tell nothing.
   const auto most = static_cast<std::size_t>(std::min(verify.finalists, pairs));
   const auto finalists = choose_finalists(trials, beliefs, most);
-  if (finalists.size() < 2) return is_in(slower, fastest.trial.configuration) ? baseline : fastest;
+  if (finalists.size() < 2)
+    return is_shown_slower(session_, baseline, fastest.trial.configuration) ? baseline : fastest;
   FinalistRace race(session_, trials, finalists, nodes_);
   const auto after = fewest_pairs_time(baseline, fastest);
-  const auto winner = race.run(pairs, [&](const auto& one, const auto& other, std::chrono::nanoseconds pair) {
-    const auto forecast = forecast_pair(verify, pace_of(session_.spec, one), pace_of(session_.spec, other));
-    return time_for(std::max(forecast, pair) + after);
-  });
+  const auto winner = race.run(pairs, [&](std::chrono::nanoseconds pair) { return time_for(pair + after); });
   return winner ? std::optional(trials[*winner]) : std::nullopt;
 }
 
@@ -261,7 +256,7 @@ std::optional<db::StoredTrial> Finals::simplest(const db::StoredTrial& baseline,
                           forecast_epochs(baseline, winner);
     const auto simpler = forecast_trial(session_.spec.run, fast) + forecast_pair(verify, fast, fast) * verify.pairs;
     if (!time_for(simpler + reserved)) return winner;
-    if (is_in(shown_slower(session_, baseline.trial.configuration), way[steps - 1])) continue;
+    if (is_shown_slower(session_, baseline, way[steps - 1])) continue;
     session_.observer.simplifying(changes_between(winner.trial.configuration, baseline.trial.configuration).size(),
                                   changes_between(way[steps - 1], baseline.trial.configuration).size());
     auto found = as_fast(way[steps - 1], winner, reserved);

@@ -57,19 +57,14 @@ bool TargetFinals::run() {
 }
 
 TargetFinals::End TargetFinals::judge_best(const db::StoredTrial& baseline) {
-  auto winner = begun(baseline);
-  if (winner) {
-    session_.observer.chosen(winner->trial);
-  } else {
-    const End end = choose(baseline, winner);
-    if (!winner) return end;
-  }
+  auto winner = choose(baseline);
+  if (!winner) return winner.error();
   const auto admission = gate_.admits(*winner);
   if (admission == Admission::Interrupted) return End::Interrupted;
   if (admission == Admission::Refused) return End::Another;
   const End end = train_pairs(baseline, *winner);
   if (end != End::Done || ++judged_ >= kMostWinners) return end;
-  if (!is_in(shown_slower(session_, baseline.trial.configuration), winner->trial.configuration)) return End::Done;
+  if (!is_shown_slower(session_, baseline, winner->trial.configuration)) return End::Done;
   if (!has_time(baseline, *winner, kFewestVerdictPairs)) return End::Done;
   say_another_is_chosen(session_, *winner);
   return End::Another;
@@ -87,22 +82,23 @@ std::optional<db::StoredTrial> TargetFinals::begun(const db::StoredTrial& baseli
   return std::nullopt;
 }
 
-TargetFinals::End TargetFinals::choose(const db::StoredTrial& baseline, std::optional<db::StoredTrial>& winner) {
+std::expected<db::StoredTrial, TargetFinals::End> TargetFinals::choose(const db::StoredTrial& baseline) {
+  if (auto winner = begun(baseline)) {
+    session_.observer.chosen(winner->trial);
+    return *std::move(winner);
+  }
   const auto trials = session_.store.list_trials({.campaign = session_.campaign, .state = db::TrialState::Finished});
-  auto beliefs = believed_times(session_.spec.space, trials, session_.spec.run.trial_sd());
-  const auto slower = shown_slower(session_, baseline.trial.configuration);
-  for (std::size_t i = 0; i < trials.size(); ++i)
-    if (is_in(slower, trials[i].trial.configuration)) beliefs[i].reset();
+  auto beliefs = beliefs_of_rivals(session_, trials, baseline);
   auto first = choose_finalists(trials, beliefs, 1);
-  if (first.empty()) return End::Done;
+  if (first.empty()) return std::unexpected(End::Done);
   if (!has_own_curve(trials[first.front().trial])) {
     // What others let expect chose it: its own curve may say something else.
     if (const auto epochs = epochs_to_draw(baseline, trials, beliefs, first.front().trial))
-      return draw_its_own(trials[first.front().trial], *epochs);
+      return std::unexpected(draw_its_own(trials[first.front().trial], *epochs));
     for (std::size_t i = 0; i < trials.size(); ++i)
       if (!has_own_curve(trials[i])) beliefs[i].reset();
     first = choose_finalists(trials, beliefs, 1);
-    if (first.empty()) return End::Done;
+    if (first.empty()) return std::unexpected(End::Done);
   }
   const int pairs = pairs_to_choose(baseline, trials[first.front().trial]);
   // Each takes part in two pairs on average, or they tell nothing.
@@ -110,16 +106,15 @@ TargetFinals::End TargetFinals::choose(const db::StoredTrial& baseline, std::opt
       trials, beliefs, static_cast<std::size_t>(std::max(1, std::min(session_.spec.verify.finalists, pairs))));
   std::erase_if(finalists, [&](const Finalist& each) { return !has_own_curve(trials[each.trial]); });
   auto chosen = race(baseline, trials, finalists, pairs);
-  if (!chosen) return session_.interruption.requested() ? End::Interrupted : End::Done;
-  if (chosen->id == baseline.id) {
-    // Where another one is shown as the best, its trainings say that it is not.
-    chosen = session_.store.best(session_.campaign);
-    if (!chosen || chosen->id == baseline.id || is_in(slower, chosen->trial.configuration)) return End::Done;
-    if (!has_own_curve(*chosen)) return End::Done;
-    session_.observer.chosen(chosen->trial);
-  }
-  winner = std::move(chosen);
-  return End::Done;
+  if (!chosen) return std::unexpected(session_.interruption.requested() ? End::Interrupted : End::Done);
+  if (chosen->id != baseline.id) return *std::move(chosen);
+  // Where another one is shown as the best, its trainings say that it is not.
+  auto smallest = session_.store.best(session_.campaign);
+  if (!smallest || smallest->id == baseline.id || !has_own_curve(*smallest) ||
+      is_shown_slower(session_, baseline, smallest->trial.configuration))
+    return std::unexpected(End::Done);
+  session_.observer.chosen(smallest->trial);
+  return *std::move(smallest);
 }
 
 bool TargetFinals::has_own_curve(const db::StoredTrial& trial) const {
@@ -181,11 +176,8 @@ std::optional<db::StoredTrial> TargetFinals::race(const db::StoredTrial& baselin
     return curves_.to_target(configuration, parts);
   };
   FinalistRace contest(session_, trials, finalists, nullptr, to_target);
-  const auto winner = contest.run(pairs, [&](const auto& one, const auto& other, std::chrono::nanoseconds pair) {
-    const VerifySettings& verify = session_.spec.verify;
-    const auto forecast = forecast_pair(verify, pace_of(session_.spec, one), pace_of(session_.spec, other));
-    return has_time(baseline, fastest, kFewestVerdictPairs, std::max(forecast, pair));
-  });
+  const auto winner = contest.run(
+      pairs, [&](std::chrono::nanoseconds pair) { return has_time(baseline, fastest, kFewestVerdictPairs, pair); });
   return winner ? std::optional(trials[*winner]) : std::nullopt;
 }
 

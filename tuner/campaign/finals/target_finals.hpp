@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <optional>
 #include <span>
@@ -51,12 +52,11 @@ class TargetFinals {
   [[nodiscard]] End judge_best(const db::StoredTrial& baseline);
   /// One whose trainings an earlier session began, if nothing was found since.
   [[nodiscard]] std::optional<db::StoredTrial> begun(const db::StoredTrial& baseline) const;
-  /// The one to be judged, which is not the default; where it is left empty, how that came.
-  [[nodiscard]] End choose(const db::StoredTrial& baseline, std::optional<db::StoredTrial>& winner);
+  /// The one to be judged, which is not the default; else how the finals go on.
+  [[nodiscard]] std::expected<db::StoredTrial, End> choose(const db::StoredTrial& baseline);
   [[nodiscard]] bool has_own_curve(const db::StoredTrial& trial) const;
   /// Epochs that a curve may take at most, for this one of the trials to be faster than the best that has a curve of
-  /// its own. Empty: a verdict, for which there is time
-  /// now, had none after that.
+  /// its own. Empty: a verdict, for which there is time now, had none after that.
   [[nodiscard]] std::optional<std::int64_t> epochs_to_draw(const db::StoredTrial& baseline,
                                                            std::span<const db::StoredTrial> trials,
                                                            std::span<const std::optional<Belief>> beliefs,
