@@ -134,6 +134,17 @@ std::optional<double> seconds_to_accuracy(const space::Run& run, double accuracy
   return std::chrono::duration<double>(time).count();
 }
 
+std::optional<double> seconds_of_epoch(const space::Run& run, double steps_per_epoch) {
+  std::chrono::nanoseconds time{};
+  std::int64_t steps = 0;
+  for (const space::Sample& sample : run.samples) {
+    time += sample.wall;
+    steps += sample.steps;
+  }
+  if (steps == 0) return std::nullopt;
+  return std::chrono::duration<double>(time).count() * steps_per_epoch / static_cast<double>(steps);
+}
+
 EpochsToTarget epochs_to_target(std::span<const Crossing> crossings, double points_per_epoch,
                                 const EpochsPrior& prior) {
   const std::vector<Law> laws = posterior(crossings, prior);

@@ -38,6 +38,9 @@ struct Crossing {
 /// in it. Empty: it never was.
 [[nodiscard]] std::optional<double> seconds_to_accuracy(const space::Run& run, double accuracy);
 
+/// What an epoch took on average, evaluations not counted. Empty: the run timed no step. `steps_per_epoch` > 0.
+[[nodiscard]] std::optional<double> seconds_of_epoch(const space::Run& run, double steps_per_epoch);
+
 /// What is thought of the epochs before any curve is seen.
 struct EpochsPrior {
   double log_mean = 1.1;  ///< of μ: three epochs

@@ -255,6 +255,38 @@ TEST_CASE("what is claimed was trained to the target for real, in fresh processe
   for (const auto& [seed, count] : seeds) CHECK(count == 2);  // both of a pair
 }
 
+TEST_CASE("what the trainings took counts for the epochs that the answer states, as curves do", "[accuracy]") {
+  const CampaignFolder folder;
+  Simulation simulation(folder);
+  // The first curves are lucky: they are there after two thirds of the epochs.
+  simulation.executor.accuracy_after = [&](const measure::RunPlan& plan, double epochs) {
+    return simulation.nature.accuracy(plan, plan.request.seed < tuner::kFreshSeeds ? 1.5 * epochs : epochs);
+  };
+  REQUIRE(simulation.sit(spec_with(kObjective, R"({"wall": "20min"})")).ending == tuner::Ending::Complete);
+  const tuner::Answer answer = simulation.answer();
+  REQUIRE(answer.target);
+  CHECK(answer.target->trainings == 2 * tuner::kTrainings);
+  for (const auto& [trial, side] :
+       {std::pair(answer.best, answer.target->best), {answer.baseline, answer.target->baseline}}) {
+    REQUIRE(side);
+    const space::Configuration& configuration = trial->trial.configuration;
+    CAPTURE(configuration.to_json().dump(), side->epochs.mean, side->epochs.low, side->epochs.high);
+    CHECK(side->epochs.reached >= tuner::kTrainings);
+    CHECK(side->epochs.mean == Catch::Approx(Nature::epochs(configuration) + 0.125).epsilon(0.15));
+    // And it is what the trial's time is made of, for the search that goes on.
+    CHECK(trial->trial.estimate->value == Catch::Approx(side->time.seconds).epsilon(0.001));
+  }
+  // Apart from how many epochs it takes, an epoch's time is known from the same pairs.
+  REQUIRE(answer.target->trained);
+  CHECK(answer.target->trained->best_epochs.size() == tuner::kTrainings);
+  const auto epoch_of = [](const space::Configuration& each) {
+    return Nature::steps(each) * Nature::step_seconds(each);
+  };
+  const double usual = epoch_of(answer.baseline->trial.configuration);
+  const double of_best = epoch_of(answer.best->trial.configuration);
+  CHECK(answer.target->trained->epoch.gain_percent == Catch::Approx(100 * (usual / of_best - 1)).epsilon(0.05));
+}
+
 TEST_CASE("20 full trainings of drawn configurations lie in their 90 % interval in at least 17", "[accuracy]") {
   const CampaignFolder folder;
   Simulation simulation(folder);

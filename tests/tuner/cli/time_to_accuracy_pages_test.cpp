@@ -57,6 +57,7 @@ TEST_CASE("the pages say epochs and time to the target with intervals, and refus
   CHECK_THAT(tuned.output, ContainsSubstring("times of a training to the target"));
   CHECK_THAT(tuned.output, ContainsSubstring("Target    90.00 % of the test set right, by"));
   CHECK_THAT(tuned.output, ContainsSubstring("times as fast as the default to 90.00 %"));
+  CHECK_THAT(tuned.output, ContainsSubstring("trained in pairs: the best for "));
 
   const auto said = program.run("best --json");
   const json best = json::parse(said.output);
@@ -69,6 +70,11 @@ TEST_CASE("the pages say epochs and time to the target with intervals, and refus
   CHECK(best["target"]["best"]["seconds_low"] < best["target"]["best"]["seconds"]);
   CHECK(best["target"]["best"]["seconds"] < best["target"]["best"]["one_training_high"]);
   CHECK(best["gain"]["verdict"] == "faster");
+  // Half of the batch's images take as long, and an epoch has as many: a third of the time.
+  const json& trained = best["target"]["trained"];
+  CHECK(best["target"]["trainings"] == 2 * trained["best_epochs"].size());
+  CHECK(trained["best_epochs"].size() == trained["default_epochs"].size());
+  CHECK(trained["epoch_gain_percent"].get<double>() == Catch::Approx(200).margin(40));
 
   const json explained = json::parse(program.run("explain 0 --json").output);
   CHECK(cli::deviations(explained).empty());

@@ -119,8 +119,37 @@ std::optional<TargetAnswer> target_of(const db::Store& store, const Answer& answ
   return TargetAnswer{.accuracy = *curves->accuracy,
                       .curves = curves->curves,
                       .curves_seconds = std::chrono::duration<double>(curves->spent).count(),
+                      .trainings = curves->trainings,
                       .baseline = target_side(*curves, sections, answer.baseline->trial),
                       .best = target_side(*curves, sections, answer.best->trial)};
+}
+
+/// How the pairs of the answer's comparison came to the target: by epochs, and by what one takes.
+std::optional<TargetAnswer::Trained> trained_of(const db::Store& store, const Answer& answer,
+                                                const CampaignSections& sections) {
+  if (!answer.comparison) return std::nullopt;
+  const auto steps = [&](const db::StoredTrial& trial) {
+    return steps_of_epoch(sections.worker, sections.workload, trial.trial.configuration).value_or(1);
+  };
+  const double usual = steps(*answer.baseline), of_best = steps(*answer.best);
+  TargetAnswer::Trained trained;
+  std::vector<double> ratios;
+  for (const db::StoredPair& pair : answer.comparison->pairs) {
+    const space::Run baseline = store.load_run(pair.baseline_run).record.run;
+    const space::Run best = store.load_run(pair.candidate_run).record.run;
+    const auto there = measure::crossing_of(baseline, answer.target->accuracy, usual);
+    const auto best_there = measure::crossing_of(best, answer.target->accuracy, of_best);
+    const auto epoch = measure::seconds_of_epoch(baseline, usual),
+               best_epoch = measure::seconds_of_epoch(best, of_best);
+    if (!there || !there->reached || !best_there || !best_there->reached || !epoch || !best_epoch) continue;
+    trained.baseline_epochs.push_back(*there->reached);
+    trained.best_epochs.push_back(*best_there->reached);
+    ratios.push_back(std::log(*epoch / *best_epoch));
+  }
+  if (ratios.empty()) return std::nullopt;
+  trained.epoch =
+      measure::compare(ratios, {.margin_percent = sections.verify.margin_percent, .confidence = kStatedConfidence});
+  return trained;
 }
 
 /// What the finished trials came to; the best by estimate, or, where epochs are given, by T(epochs).
@@ -275,6 +304,7 @@ Answer answer_of(const db::Store& store, const db::CampaignSummary& campaign, st
   take_comparison(std::move(comparisons), answer);
   if (answer.comparison && !answer.verdict)  // a horizon that the campaign does not name: the pairs know it, too
     answer.verdict = verdict_for(store, answer);
+  if (answer.target) answer.target->trained = trained_of(store, answer, sections);
   answer.nodes = nodes_of(store, answer);
   answer.price.next_hour = next_hour(store, answer);
   if (answer.accuracy_epochs > 0) {

@@ -13,6 +13,7 @@
 
 #include "db/store.hpp"
 #include "measure/accuracy/time_to_accuracy.hpp"
+#include "measure/comparison/comparison.hpp"
 #include "measure/comparison/data_wait.hpp"
 #include "space/objective.hpp"
 #include "space/outcome.hpp"
@@ -24,16 +25,23 @@
 
 namespace nocturne::tuner {
 
-/// What learning curves say, where the time to an accuracy is minimised.
+/// What learning curves say, where the time to an accuracy is minimised, and trainings to the target.
 struct TargetAnswer {
-  double accuracy = 0;        ///< the target
-  std::int64_t curves = 0;    ///< that were drawn
-  double curves_seconds = 0;  ///< that they took
+  double accuracy = 0;         ///< the target
+  std::int64_t curves = 0;     ///< that were drawn
+  double curves_seconds = 0;   ///< that they took
+  std::int64_t trainings = 0;  ///< of the finals
   struct Side {
     measure::EpochsToTarget epochs;
     measure::TimeToAccuracy time;
   };
   std::optional<Side> baseline, best;  ///< empty: it did not train
+  /// Pairs of both that were trained to the target.
+  struct Trained {
+    std::vector<double> baseline_epochs, best_epochs;  ///< until they were there
+    measure::Comparison epoch;                         ///< of the time of an epoch alone
+  };
+  std::optional<Trained> trained{};  ///< empty: there are none
 };
 
 /// What another hour of pairs with the default would tell: so small a gain, with the usual power (measure::Power).

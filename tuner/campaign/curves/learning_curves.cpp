@@ -69,7 +69,7 @@ LearningCurves::Drawn LearningCurves::draw(const measure::NextCurve& next) {
   const double steps = steps_of_epoch(session_.spec.worker, session_.spec.workload, set.configuration).value_or(1);
   const double expected = space::total_time(space::per_training(*trial->trial.parts, steps, epochs), 1);
   // The k-th curve of each set has the same seed; where the target is still to be found, all curves are the default's.
-  const std::int64_t curve = known_.accuracy ? std::ssize(known_.entrants[next.entrant].crossings) : known_.curves;
+  const std::int64_t curve = known_.accuracy ? known_.drawn[next.entrant] : known_.curves;
   session_.observer.note(fmt::format("learning curve {}: {}, {} epochs at most", known_.curves + 1,
                                      values_text(set.values), next.most_epochs));
   // The deadline is for hangs: evaluations take their time, too.

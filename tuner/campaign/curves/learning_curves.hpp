@@ -35,6 +35,8 @@ class LearningCurves {
   /// Draws one of what learns as this configuration, of so many epochs at most, unless there is one. False:
   /// interrupted, or it could not.
   [[nodiscard]] bool draw_for(const space::Configuration& configuration, std::int64_t most_epochs);
+  /// Learns what the finals' trainings, stored since, say.
+  void learn_trainings() { read(); }
   /// What that is expected to take.
   [[nodiscard]] std::chrono::nanoseconds forecast_for(const space::Configuration& configuration,
                                                       std::int64_t most_epochs) const;

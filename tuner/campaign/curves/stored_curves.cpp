@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "measure/comparison/statistics.hpp"
@@ -63,6 +66,31 @@ std::optional<double> reached_by_default(const SetRuns& of_default, const space:
   return count == kTargetCurves ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
 }
 
+/// What the finals' trainings say of their sets, those included that did not get there.
+void add_trainings(const db::Store& store, db::CampaignId campaign, std::span<const db::StoredTrial> trials,
+                   const WorkerChoice& worker, const space::Workload& workload, StoredCurves& result) {
+  std::set<std::string> compared;
+  for (const db::StoredComparison& each : store.comparisons(campaign)) {
+    compared.insert(each.record.candidate.identity());
+    compared.insert(each.record.baseline.identity());
+  }
+  for (const db::StoredTrial& each : trials) {
+    const space::Configuration& configuration = each.trial.configuration;
+    if (!compared.contains(configuration.identity())) continue;
+    const auto steps = steps_of_epoch(worker, workload, configuration);
+    if (!steps) continue;
+    const auto detail = store.load_trial(each.id);
+    for (const db::StoredRun& stored : detail.runs) {
+      const space::Run& run = stored.record.run;
+      if (stored.in_flight || run.purpose != space::Purpose::Verify || run.outcome != space::Outcome::Ok) continue;
+      const auto crossing = measure::crossing_of(run, *result.accuracy, *steps);
+      if (!crossing) continue;
+      result.entrants[result.set_of(configuration)].crossings.push_back(*crossing);
+      ++result.trainings;
+    }
+  }
+}
+
 }  // namespace
 
 std::size_t StoredCurves::set_of(const space::Configuration& configuration) const {
@@ -99,27 +127,29 @@ StoredCurves stored_curves(const db::Store& store, db::CampaignId campaign, cons
                            const space::AccuracyTarget& target, double process_sd) {
   StoredCurves result{.names = target.learning_parameters};
   result.sets = learning_sets(space, target.learning_parameters);
-  std::map<std::string, db::StoredTrial> trials;
-  for (db::StoredTrial& each : store.list_trials({.campaign = campaign, .state = db::TrialState::Finished}))
-    trials.try_emplace(each.trial.configuration.identity(), std::move(each));
+  const auto trials = store.list_trials({.campaign = campaign, .state = db::TrialState::Finished});
+  std::map<std::string, const db::StoredTrial*> first;  // of its configuration
+  for (const db::StoredTrial& each : trials) first.try_emplace(each.trial.configuration.identity(), &each);
   std::vector<SetRuns> runs;
   for (const LearningSet& set : result.sets) {
     measure::LearningEntrant& entrant = result.entrants.emplace_back();
     entrant.values = set.places;
-    const auto trial = trials.find(set.configuration.identity());
-    if (trial == trials.end()) {
+    const auto trial = first.find(set.configuration.identity());
+    if (trial == first.end()) {
       runs.emplace_back();
       continue;
     }
     const auto steps = steps_of_epoch(worker, workload, set.configuration);
-    runs.push_back(read_set(store, trial->second, steps, process_sd, entrant, result));
+    runs.push_back(read_set(store, *trial->second, steps, process_sd, entrant, result));
   }
   result.accuracy = target.accuracy ? target.accuracy : reached_by_default(runs.front(), target);
+  for (const SetRuns& of_set : runs) result.drawn.push_back(std::ssize(of_set.curves));
   for (std::size_t i = 0; result.accuracy && i < runs.size(); ++i) {
     for (const space::Run& run : runs[i].curves)
       if (const auto crossing = measure::crossing_of(run, *result.accuracy, runs[i].steps))
         result.entrants[i].crossings.push_back(*crossing);
   }
+  if (result.accuracy) add_trainings(store, campaign, trials, worker, workload, result);
   result.standings = measure::standings(result.entrants, curve_policy(target));
   return result;
 }

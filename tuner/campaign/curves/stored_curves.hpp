@@ -1,7 +1,8 @@
 #pragma once
 
 /// What a campaign's learning curves say, read from the database alone. A curve is a run of purpose gate: of the trial
-/// of its learning set's configuration, with a seed of its own, which is the same for the k-th curve of each set.
+/// of its learning set's configuration, with a seed of its own, which is the same for the k-th curve of each set. Where
+/// the finals trained to the target, those trainings say as much about their sets as curves do.
 
 #include <chrono>
 #include <cstddef>
@@ -30,7 +31,9 @@ struct StoredCurves {
   std::optional<double> accuracy{};                    ///< the target; empty: the default's curves are still to come
   std::chrono::nanoseconds spent{};                    ///< that the curves took
   std::int64_t curves = 0;
-  std::vector<std::string> names{};  ///< the parameters that learn
+  std::vector<std::int64_t> drawn{};  ///< curves of each set that ended well
+  std::int64_t trainings = 0;         ///< to the target, in the finals
+  std::vector<std::string> names{};   ///< the parameters that learn
 
   /// Index of the set of all that learns as this configuration does.
   [[nodiscard]] std::size_t set_of(const space::Configuration& configuration) const;

@@ -206,13 +206,18 @@ TargetFinals::End TargetFinals::train_pairs(const db::StoredTrial& baseline, con
   for (;;) {
     const auto comparison = comparison_of(baseline, candidate);
     const std::int64_t pairs = std::ssize(comparison.pairs);
+    // With what the trainings so far say of the epochs that another one takes.
+    const auto usual = session_.store.load_numbered_trial(session_.campaign, baseline.trial.number);
+    const auto faster = session_.store.load_numbered_trial(session_.campaign, candidate.trial.number);
     const std::int64_t fewest = std::max<std::int64_t>(1, kFewestVerdictPairs - pairs);
-    if (pairs >= kTrainings || !has_time(baseline, candidate, pairs < kFewestVerdictPairs ? fewest : 1))
+    if (pairs >= kTrainings || !has_time(usual, faster, pairs < kFewestVerdictPairs ? fewest : 1))
       return save_verdict(candidate, comparison);
     if (session_.interruption.requested()) return End::Interrupted;
     session_.observer.verifying(pairs, kTrainings);
     const Trained trained = train_pair(baseline, candidate, id, pairs + missing);
     if (trained == Trained::Interrupted) return End::Interrupted;
+    curves_.learn_trainings();
+    recompose_();
     if (trained == Trained::NoBaseline) return save_verdict(candidate, comparison);
     if (trained == Trained::Stored) continue;
     // One may be bad luck, and is luck that the user would have, too.

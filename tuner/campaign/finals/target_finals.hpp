@@ -35,8 +35,8 @@ inline constexpr std::int64_t kTrainings = 5;
 
 class TargetFinals {
  public:
-  /// `time`: the campaign's; empty: not bounded by time. `recompose`: called where a curve was drawn, which changes the
-  /// times of all that learn so.
+  /// `time`: the campaign's; empty: not bounded by time. `recompose`: called after a curve and after each pair of
+  /// trainings, which change the times of all that learn so.
   TargetFinals(const Session& session, std::optional<TimeFrame> time, LearningCurves& curves,
                std::function<void()> recompose)
       : session_(session), time_(time), gate_(session, time), curves_(curves), recompose_(std::move(recompose)) {}

@@ -144,16 +144,43 @@ std::string wait_text(const tuner::Answer& answer, const db::StoredTrial& trial,
   return text + ")";
 }
 
+/// "7, 5 and 8".
+std::string epochs_list(const std::vector<double>& epochs) {
+  std::vector<std::string> texts;
+  for (const double each : epochs) texts.push_back(fmt::format("{:.2g}", each));
+  return space::word_list(texts);
+}
+
 /// Epochs and time to the target, where that is what is minimised.
 void print_target(const Context& context, const tuner::Answer& answer) {
   if (!answer.target) return;
   const tuner::TargetAnswer& target = *answer.target;
+  const std::string trainings =
+      target.trainings == 0 ? "" : fmt::format(" and {}", space::counted(target.trainings, "training", "trainings"));
   print_line(context, "Target",
-             fmt::format("{:.2f} % of the test set right, by {} learning curves that took {} (90 % intervals)",
-                         100 * target.accuracy, target.curves, seconds_text(target.curves_seconds)));
+             fmt::format("{:.2f} % of the test set right, by {} that took {}{} (90 % intervals)", 100 * target.accuracy,
+                         space::counted(target.curves, "learning curve", "learning curves"),
+                         seconds_text(target.curves_seconds), trainings));
   const bool two = answer.baseline && answer.baseline->id != answer.best->id;
   if (target.best) print_line(context, "", fmt::format("{}{}", two ? "the best: " : "", target_text(*target.best)));
   if (two && target.baseline) print_line(context, "", "the default: " + target_text(*target.baseline));
+  if (!two || !target.trained) return;
+  const measure::Comparison& epoch = target.trained->epoch;
+  print_line(context, "",
+             fmt::format(
+                 "trained in pairs: the best for {} epochs, the default for {}; an epoch alone {}{}",
+                 epochs_list(target.trained->best_epochs), epochs_list(target.trained->baseline_epochs),
+                 fmt::format("{:+.1f} %", epoch.gain_percent),
+                 epoch.pairs < 2 ? "" : fmt::format(" ({:+.1f} to {:+.1f} %)", epoch.low_percent, epoch.high_percent)));
+}
+
+nlohmann::json trained_json(const std::optional<tuner::TargetAnswer::Trained>& trained) {
+  if (!trained) return nullptr;
+  return {{"best_epochs", trained->best_epochs},
+          {"default_epochs", trained->baseline_epochs},
+          {"epoch_gain_percent", trained->epoch.gain_percent},
+          {"epoch_low_percent", trained->epoch.low_percent},
+          {"epoch_high_percent", trained->epoch.high_percent}};
 }
 
 nlohmann::json target_json(const tuner::Answer& answer) {
@@ -161,6 +188,8 @@ nlohmann::json target_json(const tuner::Answer& answer) {
   return {{"accuracy", answer.target->accuracy},
           {"curves", answer.target->curves},
           {"curves_s", answer.target->curves_seconds},
+          {"trainings", answer.target->trainings},
+          {"trained", trained_json(answer.target->trained)},
           {"best", target_side_json(answer.target->best)},
           {"default", target_side_json(answer.target->baseline)}};
 }
