@@ -54,6 +54,9 @@ struct Lever {
   friend bool operator==(const Lever&, const Lever&) = default;
 };
 
+/// Tells the module in front of a script how many threads it shall train with, whatever it sets itself.
+inline constexpr const char* kThreadsVariable = "NOCTURNE_LEVER_THREADS";
+
 /// What the module in front of a PyTorch script counts as a step (kernels/inject).
 inline constexpr const char* kOptimizerStep = "optimizer step";
 inline constexpr const char* kBackward = "backward";

@@ -49,13 +49,25 @@ constexpr std::array<LaunchParameter, 8> kLaunchParameters = {{
      "Sets an environment variable of the worker, for whatever has no parameter of its own."},
 }};
 
-/// Variables that the table governs. One that no parameter sets is removed from what the caller's shell passes on.
-constexpr std::array<std::string_view, 18> kGoverned = {
-    "DNNL_MAX_CPU_ISA", "GLIBC_TUNABLES",         "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
-    "KMP_AFFINITY",     "KMP_BLOCKTIME",          "LD_PRELOAD",        "MALLOC_ARENA_MAX",
-    "MALLOC_CONF",      "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_",   "MALLOC_TRIM_THRESHOLD_",
-    "OMP_DYNAMIC",      "OMP_NUM_THREADS",        "OMP_PLACES",        "OMP_PROC_BIND",
-    "OMP_WAIT_POLICY",  "ONEDNN_MAX_CPU_ISA"};
+/// One that no parameter sets is removed from what the caller's shell passes on.
+constexpr std::array<GovernedVariable, 18> kGoverned = {{{"DNNL_MAX_CPU_ISA", "isa_cap"},
+                                                         {"GLIBC_TUNABLES", "huge_pages"},
+                                                         {"GOMP_CPU_AFFINITY", "affinity"},
+                                                         {"GOMP_SPINCOUNT", "wait_policy"},
+                                                         {"KMP_AFFINITY", "affinity"},
+                                                         {"KMP_BLOCKTIME", "wait_policy"},
+                                                         {"LD_PRELOAD", "allocator"},
+                                                         {"MALLOC_ARENA_MAX", "allocator"},
+                                                         {"MALLOC_CONF", "huge_pages"},
+                                                         {"MALLOC_MMAP_THRESHOLD_", "allocator"},
+                                                         {"MALLOC_TOP_PAD_", "allocator"},
+                                                         {"MALLOC_TRIM_THRESHOLD_", "allocator"},
+                                                         {"OMP_DYNAMIC", "threads"},
+                                                         {"OMP_NUM_THREADS", "threads"},
+                                                         {"OMP_PLACES", "affinity"},
+                                                         {"OMP_PROC_BIND", "affinity"},
+                                                         {"OMP_WAIT_POLICY", "wait_policy"},
+                                                         {"ONEDNN_MAX_CPU_ISA", "isa_cap"}}};
 
 struct Allocator {
   std::string_view name;
@@ -113,7 +125,7 @@ class Composer {
     }
     // Two parameters may each have a tunable, and the variable is one.
     if (!tunables_.empty()) settings_.set["GLIBC_TUNABLES"] = fmt::format("{}", fmt::join(tunables_, ":"));
-    for (const std::string_view name : kGoverned) {
+    for (const auto& [name, parameter] : kGoverned) {
       const bool preloads = name == "LD_PRELOAD" && !settings_.preload.empty();
       if (!preloads && !settings_.set.contains(std::string(name))) settings_.unset.emplace_back(name);
     }
@@ -336,6 +348,10 @@ std::optional<fs::path> find_library(std::string_view name) {
 
 std::span<const LaunchParameter> launch_parameters() {
   return kLaunchParameters;
+}
+
+std::span<const GovernedVariable> governed_variables() {
+  return kGoverned;
 }
 
 bool is_launch_parameter(std::string_view name) {

@@ -65,6 +65,12 @@ struct LaunchParameter {
 /// In the table, or env.SOMETHING.
 [[nodiscard]] bool is_launch_parameter(std::string_view name);
 
+/// A variable that the table governs, and the parameter that sets it.
+struct GovernedVariable {
+  std::string_view name, parameter;
+};
+[[nodiscard]] std::span<const GovernedVariable> governed_variables();
+
 /// The error is a sentence that names the parameter, the value and what is allowed, or the package to install.
 [[nodiscard]] std::expected<LaunchSettings, std::string> launch_settings(const space::Configuration& configuration,
                                                                          const LaunchMachine& machine);

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -161,20 +162,55 @@ class Training(unittest.TestCase):
         self.assertRegex(" ".join(said.split()), "no end of one was seen within [0-9.]+ s, so times are without evaluation and the like")
         self.assertNotIn("epoch_ends", document["worker"])
 
-    def test_threads_that_the_script_sets_are_not_tried(self):
-        script = self.folder / "threads.py"
-        script.write_text("import torch\ntorch.set_num_threads(2)\nmodel = torch.nn.Linear(64, 64)\n"
-                          "for step in range(300):\n    model(torch.randn(8, 64)).square().mean().backward()\n")
+    def threads_of(self, name, text, *words):
+        """What sets a command's threads: as the first run says, and as the database knows it. And how many compute in a
+        trial that shall have one of them."""
+        script = self.folder / name
+        script.write_text(text + "import torch\nmodel = torch.nn.Linear(64, 64)\n"
+                          "for step in range(300):\n    model(torch.randn(8, 64)).square().mean().backward()\n"
+                          "    if step == 5:\n        print('computes with', torch.get_num_threads(), flush=True)\n")
         self.addCleanup(script.unlink)
-        words = ("--", self.python, "threads.py")
         found = []
-        for _ in range(2):  # as the first run says, and as the database knows it
+        for _ in range(2):
             written = self.place.run("tune", "--write-campaign", "-", *words, check=0, cwd=self.folder)
-            found.append([each["range"] for each in json.loads(written.stdout)["space"]["parameters"] if each["name"] == "threads"])
+            document = json.loads(written.stdout)
+            found.append(document["worker"].get("environment"))
             self.place.run("tune", "--trials", "1", *words, cwd=self.folder)
         self.assertNotIn("runs once", written.stderr)
-        self.assertEqual(len(set(found[0][0])), 1)
         self.assertEqual(found[1], found[0])
+        campaign = self.place.folder / "threads.json"
+        document["space"]["parameters"] = [
+            dict(each, default=True) if each["name"] == "threads_set" else dict(each, range=[1, 1], default=1) if each["name"] == "threads" else each
+            for each in document["space"]["parameters"]]
+        campaign.write_text(json.dumps(dict(document, campaign="replaced-" + script.stem)))
+        self.place.run("tune", "--trials", "1", campaign, check=0, cwd=self.folder)
+        shown = self.place.run("show", "0", "replaced-" + script.stem, "--log", check=0).stdout
+        return found[0], re.findall(r"computes with (\d+)", shown)
+
+    def test_threads_that_the_script_sets_are_replaced_by_those_of_a_trial(self):
+        sets, computed = self.threads_of("threads.py", "import os\nos.environ['OMP_NUM_THREADS'] = '2'\n", "--", self.python, "threads.py")
+        self.assertEqual(sets, {"NOCTURNE_LEVER_THREADS": "{threads}"})
+        self.assertEqual(set(computed), {"1"})
+        starter = self.folder / "start.sh"
+        starter.write_text("export OMP_NUM_THREADS=2\nexec %s called.py\n" % self.python)
+        self.addCleanup(starter.unlink)
+        sets, computed = self.threads_of("called.py", "import torch\ntorch.set_num_threads(2)\n", "--", "/bin/sh", "start.sh")
+        self.assertEqual(sets, {"NOCTURNE_LEVER_THREADS": "{threads}"})
+        self.assertEqual(set(computed), {"1"})
+
+    def test_the_default_has_the_threads_of_the_user_s_shell(self):
+        script = self.folder / "shell.py"
+        script.write_text("import torch\nmodel = torch.nn.Linear(64, 64)\n"
+                          "for step in range(300):\n    model(torch.randn(8, 64)).square().mean().backward()\n"
+                          "    if step == 5:\n        print('computes with', torch.get_num_threads(), flush=True)\n")
+        self.addCleanup(script.unlink)
+        tuned = self.place.run("tune", "--trials", "1", "--", self.python, "shell.py", cwd=self.folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertIn("Your shell sets OMP_NUM_THREADS=1: so does the default.", tuned.stderr)
+        shown = self.place.run("show", "0", "shell", "--log", check=0).stdout
+        self.assertEqual(set(re.findall(r"computes with (\d+)", shown)), {"1"})
+        written = self.place.run("tune", "--write-campaign", "-", "--", self.python, "shell.py", check=0, cwd=self.folder,
+                                 env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertNotIn("environment", json.loads(written.stdout)["worker"])  # it is the shell that sets them
 
     def test_the_time_is_that_of_the_epochs_that_its_loop_trains(self):
         self.assertRegex(self.tuned.stderr, r"it trains +2 epochs: for epoch in range\(1, options\.epochs \+ 1\)")

@@ -31,13 +31,18 @@ bool is_environment_name(std::string_view name) {
          std::ranges::all_of(name, is_word);
 }
 
+/// A number of threads that the module sets is the command's to ask for.
+bool is_ours(const std::string& name) {
+  return name.starts_with("NOCTURNE_") && name != measure::kThreadsVariable;
+}
+
 void read_environment(Checks& checks, CommandTemplate& command) {
   const Json* variables = checks.get("/worker", "environment");
   if (variables == nullptr) return;
   for (const auto& [name, text] : variables->items()) {
     const std::string pointer = pointer_to("/worker/environment", name);
     if (!text.is_string()) continue;  // the schema has said so
-    if (!is_environment_name(name) || name.starts_with("NOCTURNE_") || name == "LD_PRELOAD") {
+    if (!is_environment_name(name) || is_ours(name) || name == "LD_PRELOAD") {
       checks.add(pointer, fmt::format("found {}", shown(Json(name))),
                  "a name of letters, digits and '_' that is not Nocturne's (NOCTURNE_…) and not LD_PRELOAD, which the "
                  "parameter 'allocator' sets",

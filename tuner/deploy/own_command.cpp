@@ -178,12 +178,9 @@ std::vector<std::string> missing_options(const Profile& profile, const std::vect
 }
 
 bool pulls_levers(const Profile& profile) {
-  const auto command = measure::command_from_json(profile.training.own_command);
-  if (!command) return false;
-  return std::ranges::any_of(command->levers, [&](const auto& each) {
-    const auto set = profile.launch.set.find(each.second.variable);
-    return set != profile.launch.set.end() && set->second != measure::kAsScript;
-  });
+  return has_own_command(profile) && std::ranges::any_of(profile.launch.set, [](const auto& each) {
+           return measure::is_lever_variable(each.first) && each.second != measure::kAsScript;
+         });
 }
 
 bool is_watched(const Profile& profile) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/run/launch.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
 #include "tuner/executor/own_command.hpp"
 #include "tuner/own_command/utf8.hpp"
@@ -66,6 +67,28 @@ constexpr std::array<FrameworkVariable, 2> kFrameworkVariables = {{
      "Operations side by side, or one by one."},
 }};
 
+bool varies(const OwnCommand& command, const std::string& parameter) {
+  return std::ranges::any_of(command.variations, [&](const auto& each) { return each.parameter() == parameter; });
+}
+
+/// Where no parameter sets it, a variable has the value that the user's shell gives it.
+void add_variables_of_shell(const OwnCommand& command, Json& parameters) {
+  for (const measure::GovernedVariable& variable : measure::governed_variables()) {
+    const auto found = command.shell.find(std::string(variable.name));
+    const std::string name = "env." + std::string(variable.name);
+    if (found == command.shell.end() || varies(command, name)) continue;
+    Json parameter = {{"name", name},
+                      {"stage", "run"},
+                      {"type", "categorical"},
+                      {"values", {found->second}},
+                      {"description", "As the shell has it that the command was tuned from."}};
+    if (variable.parameter == "threads" || variable.parameter == "affinity")
+      parameter["active_if"] = "threads_set == False";
+    if (variable.parameter == "wait_policy") parameter["active_if"] = "wait_policy == 'default'";
+    parameters.push_back(std::move(parameter));
+  }
+}
+
 Json surroundings(const OwnCommand& command) {
   const char* usual_threads = command.has_slower_cores ? "machine.fast_cores" : "machine.cores";
   Json parameters = Json::array(
@@ -80,23 +103,31 @@ Json surroundings(const OwnCommand& command) {
         {"default", usual_threads},
         {"active_if", "threads_set == True"}},
        {{"name", "affinity"}, {"stage", "run"}, {"values", command.affinities}, {"active_if", "threads_set == True"}},
-       {{"name", "wait_policy"}, {"stage", "run"}, {"values", {"default", "active", "passive"}}},
-       {{"name", "allocator"}, {"stage", "run"}, {"values", command.allocators}, {"default", "glibc"}},
-       {{"name", "huge_pages"}, {"stage", "run"}, {"type", "boolean"}, {"default", false}}});
+       {{"name", "wait_policy"}, {"stage", "run"}, {"values", {"default", "active", "passive"}}}});
+  if (parameters_of_shell(command.shell).empty()) {
+    parameters.push_back(
+        {{"name", "allocator"}, {"stage", "run"}, {"values", command.allocators}, {"default", "glibc"}});
+    parameters.push_back({{"name", "huge_pages"}, {"stage", "run"}, {"type", "boolean"}, {"default", false}});
+  }
   if (!command.memory_policies.empty())
     parameters.push_back({{"name", "memory_policy"}, {"stage", "run"}, {"values", command.memory_policies}});
   for (const FrameworkVariable& variable : kFrameworkVariables) {
     if (std::ranges::find(command.frameworks, variable.framework) == command.frameworks.end()) continue;
     const std::string name = "env." + std::string(variable.name);
     // Where the user varies it himself, his values count.
-    const bool taken = std::ranges::any_of(command.variations, [&](const auto& v) { return v.parameter() == name; });
-    if (taken) continue;
+    if (varies(command, name)) continue;
     parameters.push_back({{"name", name},
                           {"stage", "run"},
                           {"type", "categorical"},
                           {"values", variable.values},
                           {"description", variable.explanation}});
+    const auto in_shell = command.shell.find(std::string(variable.name));
+    if (in_shell == command.shell.end()) continue;
+    Json& values = parameters.back()["values"];
+    if (std::ranges::find(values, Json(in_shell->second)) == values.end()) values.push_back(in_shell->second);
+    parameters.back()["default"] = in_shell->second;
   }
+  add_variables_of_shell(command, parameters);
   return parameters;
 }
 
@@ -317,6 +348,23 @@ std::string missing_facts(const OwnCommand& command, const measure::CommandTempl
 
 }  // namespace
 
+std::vector<std::string> surrounding_variables() {
+  std::vector<std::string> names;
+  for (const measure::GovernedVariable& each : measure::governed_variables()) names.emplace_back(each.name);
+  for (const FrameworkVariable& each : kFrameworkVariables) names.emplace_back(each.name);
+  return names;
+}
+
+std::vector<std::string> parameters_of_shell(const std::map<std::string, std::string>& shell) {
+  const bool has_own_allocator =
+      std::ranges::any_of(measure::governed_variables(), [&](const measure::GovernedVariable& each) {
+        return (each.parameter == "allocator" || each.parameter == "huge_pages") &&
+               shell.contains(std::string(each.name));
+      });
+  if (!has_own_allocator) return {};
+  return {"allocator", "huge_pages"};
+}
+
 std::expected<Json, std::string> command_document(const OwnCommand& command) {
   if (std::string sentence = text_that_is_none(command); !sentence.empty()) return std::unexpected(std::move(sentence));
   Json parameters = surroundings(command);
@@ -334,21 +382,24 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   }
   Json levers = Json::object();
   add_levers(command, names, parameters, levers);
-  const measure::CommandTemplate own = template_of(command, words.result());
+  measure::CommandTemplate own = template_of(command, words.result());
+  if (command.replaces_threads && command.timing == Timing::Steps)
+    own.environment[measure::kThreadsVariable] = "{threads}";
   const bool counts_examples = command.timing == Timing::Pattern && command.pattern.contains("<samples>");
   if (std::string missing = missing_facts(command, own, counts_examples, names.contains("batch")); !missing.empty())
     return std::unexpected(std::move(missing));
 
+  Json constraints = Json::array();
+  if (parameters_of_shell(command.shell).empty()) {
+    constraints.push_back({{"require", "allocator != 'tcmalloc' or huge_pages == False"},
+                           {"because", "tcmalloc does not ask for huge pages: it would have no effect"}});
+  }
   Json document = {
       {"campaign", command.name.empty() ? name_of_command(command.words) : command.name},
       {"description", "Made by 'nocturne tune -- COMMAND'"},
       {"worker", measure::to_json(own)},
       {"objective", objective_of(command, levers)},
-      {"space",
-       {{"parameters", std::move(parameters)},
-        {"constraints",
-         Json::array({{{"require", "allocator != 'tcmalloc' or huge_pages == False"},
-                       {"because", "tcmalloc does not ask for huge pages: it would have no effect"}}})}}},
+      {"space", {{"parameters", std::move(parameters)}, {"constraints", std::move(constraints)}}},
       {"strategy", {{"name", "auto"}}},
   };
   if (!levers.empty()) document["worker"]["levers"] = std::move(levers);

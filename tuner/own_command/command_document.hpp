@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <expected>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +28,10 @@ struct OwnCommand {
   std::filesystem::path folder;    ///< absolute
   std::string name;                ///< the campaign's name; empty: made from the words
   std::vector<Variation> variations;
-  std::vector<std::string> allocators;   ///< that this machine has (measure::available_allocators)
-  std::vector<std::string> frameworks;   ///< that its script imports (imported_frameworks)
+  std::vector<std::string> allocators;  ///< that this machine has (measure::available_allocators)
+  std::vector<std::string> frameworks;  ///< that its script imports (imported_frameworks)
+  /// Of those that surrounding_variables() names, what the user's shell sets: the command as they start it has them.
+  std::map<std::string, std::string> shell = {};
   std::optional<std::int64_t> examples;  ///< in one epoch
   std::optional<std::int64_t> batch;     ///< examples of a step as the script trains, where that was seen
   std::optional<std::int64_t> steps_per_epoch;
@@ -54,7 +57,14 @@ struct OwnCommand {
   std::vector<std::string> memory_policies = {};
   bool has_slower_cores = false;  ///< so the default is a thread for each fast one
   bool sets_threads = false;      ///< the script sets their number itself, so that none is tried
+  bool replaces_threads = false;  ///< it sets their number, and the module in front of it sets a trial's
 };
+
+/// Variables of the environment that a parameter around a command may set.
+[[nodiscard]] std::vector<std::string> surrounding_variables();
+
+/// Which of these parameters are left as the user's shell has them: two would speak of one allocator.
+[[nodiscard]] std::vector<std::string> parameters_of_shell(const std::map<std::string, std::string>& shell);
 
 /// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command
 /// twice, a batch size that varies, a pattern that counts examples or an accuracy that is wanted, although nobody knows

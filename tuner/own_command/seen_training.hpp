@@ -55,6 +55,9 @@ struct SeenTraining {
   std::optional<StepRound> round{};              ///< where its steps come in rounds
   std::map<std::string, double> share{};         ///< shares of a step's time: data, forward, backward, optimizer, other
   std::vector<SeenLever> levers{};               ///< that can apply
+  bool replaces_threads = false;                 ///< their number can be set whatever the script sets
+  bool sets_threads = false;                     ///< it calls the function that does
+  std::string omp_num_threads{};                 ///< that variable, as it was while it trained; empty: not set
   std::map<std::string, std::string> refused{};  ///< lever → why not
   std::vector<std::string> sources{};            ///< the script and its own modules: paths from the folder, or absolute
   std::vector<std::string> notes;                ///< sentences for the user

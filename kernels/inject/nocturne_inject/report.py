@@ -154,6 +154,8 @@ class Report(object):
         found["levers"], found["refused"], problems = levers.offered(seen)
         for text in problems:
             note(text)
+        found["sets_threads"] = "set_num_threads" in seen.calls
+        found["omp_num_threads"] = os.environ.get("OMP_NUM_THREADS", "")  # what starts it may have set that
         found["ended"] = self.ended
         found["sources"] = self.session.guarded(own_files)(self.session.folder, self.session.script) or []
         found["notes"] = self.session.notes

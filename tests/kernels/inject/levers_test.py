@@ -786,13 +786,31 @@ class Settings(Lever):
         put_in(threads="2", interop_threads="3")
         self.assertEqual((torch.get_num_threads(), torch.get_num_interop_threads()), (2, 3))
 
+    @in_a_process
+    def test_threads_are_those_of_the_lever_whatever_the_script_sets(self):
+        put_in(threads="2")
+        torch.set_num_threads(1)
+        self.assertEqual(torch.get_num_threads(), 2)
+        with self.assertRaises((TypeError, RuntimeError)):
+            torch.set_num_threads("many")
+
+        class Threads(torch.utils.data.Dataset):
+            def __len__(self):
+                return 1
+
+            def __getitem__(self, index):
+                return torch.get_num_threads()
+
+        loaded = torch.utils.data.DataLoader(Threads(), num_workers=1, batch_size=None)
+        self.assertEqual([int(each) for each in loaded], [1])  # as PyTorch has it in a process of a loader
+
     @in_a_process  # the process that forks shall run nothing of TorchScript
     def test_where_threads_are_offered(self):
         self.offered("threads", "1", "2", "3")
         self.offered("threads", "1", "2", "3", "4", threads=8)
         self.assertEqual(lever("threads").counts(40), [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 40])
         self.refused("threads", "one core", cpus=1)
-        self.refused("threads", "itself", calls={"set_num_threads"})
+        self.offered("threads", "1", "2", "3", calls={"set_num_threads"})
         self.refused("interop_threads", "TorchScript")
         self.refused("interop_threads", "itself", calls={"set_num_interop_threads"})
         self.offered("interop_threads", "1", "2", model=scripted(), cpus=2)
@@ -1069,8 +1087,10 @@ class Report(unittest.TestCase):
         self.assertNotIn("itself", refusals(report()).get("autocast", ""))
         with torch.autocast("cpu", torch.bfloat16):
             train(model)
-        refused = refusals(report())
-        for name in ("autocast", "threads", "interop_threads"):
+        written = report()
+        refused = refusals(written)
+        self.assertTrue(written["sets_threads"])
+        for name in ("autocast", "interop_threads"):
             self.assertIn("itself", refused[name])
         self.assertRegex(refused["matmul_precision"], "itself|no bf16 instructions")  # what the processor cannot comes first
 

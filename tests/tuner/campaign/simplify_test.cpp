@@ -176,4 +176,34 @@ TEST_CASE("of two changed scripts the one that is known to learn rightly stays, 
   CHECK(*best.find("wait") == space::Value(judged ? "passive" : "script"));
 }
 
+TEST_CASE("a script unchanged that cannot be prepared any more leaves no run behind", "[simplify]") {
+  const std::string text = R"json({
+    "campaign": "test", "workload": {"training_examples": 1000}, "objective": {"minimise": "time", "epochs": [1]},
+    "worker": {"template": ["/bin/true"], "time": "process", "levers": {
+      "layout": {"variable": "NOCTURNE_LEVER_LAYOUT", "changes": "rounding"}}},
+    "space": {"parameters": [
+      {"name": "layout", "stage": "run", "type": "categorical", "values": ["script", "blocked"]}]},
+    "strategy": {"name": "exhaustive"}, "verify": {"pairs": 4, "finalists": 1}})json";
+  const auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  const CampaignFolder folder;
+  CampaignFixture campaign_fixture(folder);
+  const auto is_blocked = [](const space::Configuration& each) {
+    return *each.find("layout") == space::Value("blocked");
+  };
+  campaign_fixture.executor.step_seconds = [&](const space::Configuration& each) { return is_blocked(each) ? 8 : 10; };
+  bool searched = false;
+  campaign_fixture.watcher.after = [&](const space::Trial& trial) { searched = searched || trial.number == 1; };
+  campaign_fixture.executor.can_be_built = [&](const space::Configuration& each) {
+    return !searched || is_blocked(each);
+  };
+  const auto result = campaign_fixture.with_session(
+      *spec, [](tuner::Session& session) { return tuner::Campaign(session, false).run(); });
+  CHECK(result.ending == tuner::Ending::Complete);
+  REQUIRE(searched);
+  const db::Store store = campaign_fixture.reading();
+  for (const db::StoredTrial& trial : store.list_trials({.campaign = store.load_campaign("test").id}))
+    for (const db::StoredRun& stored : store.load_trial(trial.id).runs) CHECK_FALSE(stored.record.run.id.empty());
+}
+
 }  // namespace nocturne::test

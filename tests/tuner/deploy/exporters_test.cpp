@@ -293,6 +293,21 @@ TEST_CASE("the lines for the user's own script say what each changes and what it
   CHECK_THAT(text, !ContainsSubstring("compile"));
 }
 
+TEST_CASE("a number of threads that replaces the script's own is a line for the script, and needs the module",
+          "[deploy]") {
+  deploy::Profile profile = changed_script("/folder");
+  for (const char* lever : {"AUTOCAST", "COMPILE"})
+    profile.launch.set[fmt::format("NOCTURNE_LEVER_{}", lever)] = "script";
+  CHECK_FALSE(deploy::pulls_levers(profile));
+  CHECK_THAT(deploy::export_changes(profile), !ContainsSubstring("set_num_threads"));
+  profile.configuration.set("threads", std::int64_t{2});
+  profile.launch.set["NOCTURNE_LEVER_THREADS"] = "2";
+  CHECK(deploy::pulls_levers(profile));
+  CHECK_THAT(deploy::export_changes(profile),
+             ContainsSubstring("# threads = 2, in place of what it, or what starts it, sets; may change: rounding\n"
+                               "torch.set_num_threads(2)\n"));
+}
+
 TEST_CASE("what is exported of a command of the user's own names no words that the command does not have", "[deploy]") {
   const auto own = changed_script("/folder");
   for (const auto& written : {deploy::export_sh, deploy::export_slurm, deploy::export_torque, deploy::export_dockerfile,

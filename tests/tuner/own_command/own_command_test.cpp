@@ -2,7 +2,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <fstream>
+#include <map>
+#include <string>
 
+#include "measure/run/launch.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/tuner/campaign_file/sample_facts.hpp"
 #include "tuner/campaign_file/campaign_file.hpp"
@@ -163,6 +166,80 @@ TEST_CASE("of threads that the script sets itself no number is tried", "[own_com
   CHECK(spec_of(command).space.find("threads")->size() > 1);
   command.sets_threads = true;
   CHECK(spec_of(command).space.find("threads")->size() == 1);
+}
+
+TEST_CASE("threads that the script sets itself are replaced by those that a trial has", "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  command.timing = measure::Timing::Steps;
+  command.batch = 32;
+  command.steps_per_epoch = 10;
+  command.replaces_threads = true;
+  const CampaignSpec spec = spec_of(command);
+  CHECK(spec.space.find("threads")->size() > 1);
+  const auto told = [&](const space::Configuration& each) {
+    return measure::fill_environment(spec.worker.own, each, {}).value();
+  };
+  auto configuration = spec.space.default_configuration();
+  CHECK_FALSE(told(configuration).contains("NOCTURNE_LEVER_THREADS"));
+  configuration.set("threads_set", true);
+  configuration.set("threads", std::int64_t{2});
+  CHECK(told(configuration).at("NOCTURNE_LEVER_THREADS") == "2");
+}
+
+TEST_CASE("the default has what the user's shell sets, where no parameter sets it", "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  const measure::LaunchMachine machine{.allowed = {{.cpu = 0}, {.cpu = 1}}, .find_library = {}};
+  const auto set_by = [&](const CampaignSpec& spec, const space::Configuration& configuration) {
+    const auto launched = measure::launch_settings(configuration, machine);
+    if (!launched) FAIL(launched.error());
+    CHECK(spec.space.contains(configuration));
+    return launched->set;
+  };
+  using Variables = std::map<std::string, std::string>;
+  CHECK(set_by(spec_of(command), spec_of(command).space.default_configuration()).empty());
+  command.shell = {{"OMP_NUM_THREADS", "1"}, {"GOMP_CPU_AFFINITY", "0"}, {"OMP_WAIT_POLICY", "active"}};
+  const CampaignSpec spec = spec_of(command);
+  const auto usual = spec.space.default_configuration();
+  CHECK(set_by(spec, usual) == command.shell);
+  CHECK(spec.identity() != spec_of(own({"python", "train.py"})).identity());
+  // The tuned number of threads replaces the shell's, and the shell's places with it.
+  auto more = space::Configuration::from_json({{"threads_set", true},
+                                               {"threads", 2},
+                                               {"affinity", "none"},
+                                               {"wait_policy", "default"},
+                                               {"allocator", "glibc"},
+                                               {"huge_pages", false},
+                                               {"env.OMP_WAIT_POLICY", "active"}})
+                  .value();
+  CHECK(set_by(spec, more) == Variables{{"OMP_NUM_THREADS", "2"},
+                                        {"OMP_DYNAMIC", "false"},
+                                        {"OMP_PROC_BIND", "false"},
+                                        {"OMP_WAIT_POLICY", "active"}});
+  CHECK(spec.space.find("allocator") != nullptr);
+  // What the user varies has the user's values.
+  command.variations.push_back(read_variation("OMP_NUM_THREADS=1,2").value());
+  CHECK(spec_of(command).space.find("env.OMP_NUM_THREADS")->size() == 2);
+}
+
+TEST_CASE("an allocator of the user's shell stays, and none is tried beside it", "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  command.shell = {{"LD_PRELOAD", "/lib/mine.so"}, {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=2"}};
+  const CampaignSpec spec = spec_of(command);
+  CHECK(spec.space.find("allocator") == nullptr);
+  CHECK(spec.space.find("huge_pages") == nullptr);
+  CHECK(parameters_of_shell(command.shell) == Words{"allocator", "huge_pages"});
+  const auto launched = measure::launch_settings(spec.space.default_configuration(), {});
+  REQUIRE(launched);
+  CHECK(launched->variables() == command.shell);
+}
+
+TEST_CASE("a variable of the framework that the user's shell sets is the default", "[own_command]") {
+  OwnCommand command = own({"python", "train.py"});
+  command.frameworks = {"tensorflow"};
+  command.shell = {{"TF_ENABLE_ONEDNN_OPTS", "0"}};
+  const CampaignSpec spec = spec_of(command);
+  CHECK(space::to_text(*spec.space.default_configuration().find("env.TF_ENABLE_ONEDNN_OPTS")) == "0");
+  CHECK(spec.space.find("env.TF_ENABLE_ONEDNN_OPTS")->size() == 2);
 }
 
 TEST_CASE("an option that the command does not have is added behind it", "[own_command]") {

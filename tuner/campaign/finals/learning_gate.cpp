@@ -75,7 +75,8 @@ const LearningGate::References* LearningGate::references(const space::Configurat
   const auto add = [&](const Way& way, std::uint64_t seed, std::vector<measure::LearningRecord>& records) {
     auto made = record(configuration, way, seed);
     if (!made) return false;
-    session_.store.add_run(owner, {.run = made->run, .fingerprint = session_.fingerprint.identity()});
+    if (!made->run.id.empty())  // else there was none: it could not be prepared
+      session_.store.add_run(owner, {.run = made->run, .fingerprint = session_.fingerprint.identity()});
     if (made->record)
       records.push_back(*std::move(made->record));
     else

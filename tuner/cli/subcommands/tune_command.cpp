@@ -1,6 +1,7 @@
 #include "tuner/cli/subcommands/tune_command.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <ostream>
@@ -11,6 +12,7 @@
 
 #include "db/store.hpp"
 #include "measure/run/launch.hpp"
+#include "space/word_list.hpp"
 #include "space/write_file.hpp"
 #include "tuner/campaign/pacing.hpp"
 #include "tuner/campaign/pair_limits.hpp"
@@ -28,6 +30,7 @@
 #include "tuner/own_command/command_document.hpp"
 #include "tuner/own_command/probe_run.hpp"
 #include "tuner/own_command/step_lines.hpp"
+#include "tuner/own_command/utf8.hpp"
 
 namespace nocturne::cli {
 namespace {
@@ -340,6 +343,12 @@ bool varies_batch(const tuner::OwnCommand& command) {
   return std::ranges::any_of(command.variations, [](const auto& each) { return each.parameter() == "batch"; });
 }
 
+/// Whether the number of threads that the environment asks for is not what the command trains with.
+bool sets_threads(const tuner::SeenTraining& seen, const tuner::OwnCommand& command) {
+  const auto given = command.shell.find("OMP_NUM_THREADS");
+  return seen.sets_threads || seen.omp_num_threads != (given == command.shell.end() ? std::string() : given->second);
+}
+
 void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
   command.timing = seen.timing;
   command.steps = steps_of_run(seen);
@@ -355,6 +364,7 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
     command.sets_threads = seen.training->refused.contains("threads");
+    command.replaces_threads = seen.training->replaces_threads && sets_threads(*seen.training, command);
     command.batch = seen.training->batch;
     command.steps_per_epoch =
         seen.training->steps_per_epoch ? seen.training->steps_per_epoch : seen.training->steps_in_all;
@@ -376,6 +386,8 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   command.levers = tuner::levers_of(document);
   if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own)) {
     command.step = own.step;
+    command.replaces_threads =
+        document.at("worker").value("environment", nlohmann::json::object()).contains(measure::kThreadsVariable);
     if (is_private(command)) command.epoch_ends = own.epoch_ends;
   }
   for (const auto& source : document.value("/worker/sources"_json_pointer, nlohmann::json::array()))
@@ -410,6 +422,10 @@ tuner::OwnCommand own_command(const CommandOptions& options, const Context& cont
                             .memory_policies = measure::distinct_memory_policies(machine),
                             .has_slower_cores = measure::cores_by_kind(machine.allowed).size() > 1};
   command.frameworks = tuner::imported_frameworks(command.words, command.folder);
+  for (const std::string& name : tuner::surrounding_variables()) {
+    const char* value = std::getenv(name.c_str());
+    if (value != nullptr && *value != '\0' && tuner::is_utf8(value)) command.shell[name] = value;
+  }
   for (const std::string& path : options.share) command.shared.push_back(fs::absolute(path).lexically_normal());
   for (const std::string& text : options.vary) {
     auto variation = tuner::read_variation(text);
@@ -417,6 +433,16 @@ tuner::OwnCommand own_command(const CommandOptions& options, const Context& cont
     command.variations.push_back(*std::move(variation));
   }
   return command;
+}
+
+/// What of the user's shell the default keeps.
+void say_what_the_shell_sets(const Context& context, const tuner::OwnCommand& command) {
+  if (command.shell.empty()) return;
+  std::vector<std::string> set;
+  for (const auto& [name, value] : command.shell) set.push_back(fmt::format("{}={}", name, value));
+  const auto fixed = tuner::parameters_of_shell(command.shell);
+  *context.err << fmt::format("Your shell sets {}: so does the default.{}\n", space::word_list(set),
+                              fixed.empty() ? "" : fmt::format(" {} stay as they are.", space::word_list(fixed)));
 }
 
 }  // namespace
@@ -495,6 +521,7 @@ tuner::CampaignSpec command_campaign(const CommandOptions& options, bool budgete
                                      std::optional<std::chrono::nanoseconds> wall, const Context& context,
                                      const tuner::Installation& installation, const space::Facts& facts) {
   tuner::OwnCommand command = own_command(options, context);
+  say_what_the_shell_sets(context, command);
   // `known`: whose steps and turns are used again.
   const auto made = [&](const nlohmann::json& known = nlohmann::json::object()) {
     if (options.epochs && command.timing != Timing::Process) command.epochs = *options.epochs;

@@ -23,6 +23,13 @@ std::string effect_comment(const Profile& profile, const std::string& parameter)
 
 std::string script_lines(const Profile& profile, const measure::CommandTemplate& command) {
   std::string text;
+  const auto threads = profile.launch.set.find(measure::kThreadsVariable);
+  if (threads != profile.launch.set.end() && profile.configuration.integer_of("threads")) {
+    text += fmt::format("\n# threads = {}, in place of what it, or what starts it, sets; may change: rounding\n",
+                        *profile.configuration.integer_of("threads"));
+    text += effect_comment(profile, "threads");
+    text += fmt::format("torch.set_num_threads({})\n", *profile.configuration.integer_of("threads"));
+  }
   for (const auto& [name, lever] : command.levers) {
     if (!lever.is_pulled(profile.configuration, name)) continue;
     const std::string chosen = space::to_text(*profile.configuration.find(name));

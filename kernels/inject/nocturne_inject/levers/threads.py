@@ -1,4 +1,7 @@
-"""Sets how many threads compute one operation; a script that sets them too has the last word."""
+"""Sets how many threads compute one operation, whatever the script, or what starts it, sets."""
+
+import functools
+import sys
 
 NAME = "threads"
 FRAMEWORK = "pytorch"
@@ -9,8 +12,6 @@ LINES = {str(count): "torch.set_num_threads(%d)" % count for count in range(1, M
 
 
 def values(seen):
-    if "set_num_threads" in seen.calls:
-        return None, "the script sets the number of threads itself"
     if seen.cpus < 2:
         return None, "the process may use one core only"
     return ["script"] + [str(count) for count in counts(seen.cpus) if count != seen.threads], None
@@ -24,4 +25,20 @@ def counts(cores):
 
 
 def install(value, torch):
-    torch.set_num_threads(int(value))
+    original, count = torch.set_num_threads, int(value)
+    original(count)  # whatever OMP_NUM_THREADS says by now
+
+    @functools.wraps(original)
+    def set_num_threads(*arguments, **named):
+        original(*arguments, **named)  # which may refuse them
+        if not of_torch(sys._getframe(1)):
+            original(count)
+
+    torch.set_num_threads = set_num_threads
+
+
+def of_torch(frame):
+    """Whether PyTorch itself calls: a process of a loader computes with one thread."""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("nocturne_inject"):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__", "").startswith("torch.")
