@@ -125,9 +125,9 @@ class Composer {
     }
     // Two parameters may each have a tunable, and the variable is one.
     if (!tunables_.empty()) settings_.set["GLIBC_TUNABLES"] = fmt::format("{}", fmt::join(tunables_, ":"));
-    for (const auto& [name, parameter] : kGoverned) {
-      const bool preloads = name == "LD_PRELOAD" && !settings_.preload.empty();
-      if (!preloads && !settings_.set.contains(std::string(name))) settings_.unset.emplace_back(name);
+    for (const GovernedVariable& variable : kGoverned) {
+      const bool preloads = variable.name == "LD_PRELOAD" && !settings_.preload.empty();
+      if (!preloads && !settings_.set.contains(std::string(variable.name))) settings_.unset.emplace_back(variable.name);
     }
     return std::move(settings_);
   }

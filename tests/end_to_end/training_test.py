@@ -21,6 +21,15 @@ SKIPPED = 77
 SCRIPTS = ["mnist.py", "own_clock.py"]
 TRAINING = ["mnist.py", "--epochs", "2", "--images", "1920", "--save-model"]
 
+SAYS_ITS_THREADS = """
+import torch
+model = torch.nn.Linear(64, 64)
+for step in range(300):
+    model(torch.randn(8, 64)).square().mean().backward()
+    if step == 5:
+        print('computes with', torch.get_num_threads(), flush=True)
+"""
+
 
 def fingerprint(folder):
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
@@ -166,9 +175,7 @@ class Training(unittest.TestCase):
         """What sets a command's threads: as the first run says, and as the database knows it. And how many compute in a
         trial that shall have one of them."""
         script = self.folder / name
-        script.write_text(text + "import torch\nmodel = torch.nn.Linear(64, 64)\n"
-                          "for step in range(300):\n    model(torch.randn(8, 64)).square().mean().backward()\n"
-                          "    if step == 5:\n        print('computes with', torch.get_num_threads(), flush=True)\n")
+        script.write_text(text + SAYS_ITS_THREADS)
         self.addCleanup(script.unlink)
         found = []
         for _ in range(2):
@@ -200,9 +207,7 @@ class Training(unittest.TestCase):
 
     def test_the_default_has_the_threads_of_the_user_s_shell(self):
         script = self.folder / "shell.py"
-        script.write_text("import torch\nmodel = torch.nn.Linear(64, 64)\n"
-                          "for step in range(300):\n    model(torch.randn(8, 64)).square().mean().backward()\n"
-                          "    if step == 5:\n        print('computes with', torch.get_num_threads(), flush=True)\n")
+        script.write_text(SAYS_ITS_THREADS)
         self.addCleanup(script.unlink)
         tuned = self.place.run("tune", "--trials", "1", "--", self.python, "shell.py", cwd=self.folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.assertIn("Your shell sets OMP_NUM_THREADS=1: so does the default.", tuned.stderr)

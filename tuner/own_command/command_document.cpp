@@ -67,6 +67,10 @@ constexpr std::array<FrameworkVariable, 2> kFrameworkVariables = {{
      "Operations side by side, or one by one."},
 }};
 
+std::string parameter_of(std::string_view variable) {
+  return "env." + std::string(variable);
+}
+
 bool varies(const OwnCommand& command, const std::string& parameter) {
   return std::ranges::any_of(command.variations, [&](const auto& each) { return each.parameter() == parameter; });
 }
@@ -75,7 +79,7 @@ bool varies(const OwnCommand& command, const std::string& parameter) {
 void add_variables_of_shell(const OwnCommand& command, Json& parameters) {
   for (const measure::GovernedVariable& variable : measure::governed_variables()) {
     const auto found = command.shell.find(std::string(variable.name));
-    const std::string name = "env." + std::string(variable.name);
+    const std::string name = parameter_of(variable.name);
     if (found == command.shell.end() || varies(command, name)) continue;
     Json parameter = {{"name", name},
                       {"stage", "run"},
@@ -104,7 +108,7 @@ Json surroundings(const OwnCommand& command) {
         {"active_if", "threads_set == True"}},
        {{"name", "affinity"}, {"stage", "run"}, {"values", command.affinities}, {"active_if", "threads_set == True"}},
        {{"name", "wait_policy"}, {"stage", "run"}, {"values", {"default", "active", "passive"}}}});
-  if (parameters_of_shell(command.shell).empty()) {
+  if (!sets_allocator(command.shell)) {
     parameters.push_back(
         {{"name", "allocator"}, {"stage", "run"}, {"values", command.allocators}, {"default", "glibc"}});
     parameters.push_back({{"name", "huge_pages"}, {"stage", "run"}, {"type", "boolean"}, {"default", false}});
@@ -113,7 +117,7 @@ Json surroundings(const OwnCommand& command) {
     parameters.push_back({{"name", "memory_policy"}, {"stage", "run"}, {"values", command.memory_policies}});
   for (const FrameworkVariable& variable : kFrameworkVariables) {
     if (std::ranges::find(command.frameworks, variable.framework) == command.frameworks.end()) continue;
-    const std::string name = "env." + std::string(variable.name);
+    const std::string name = parameter_of(variable.name);
     // Where the user varies it himself, his values count.
     if (varies(command, name)) continue;
     parameters.push_back({{"name", name},
@@ -355,14 +359,10 @@ std::vector<std::string> surrounding_variables() {
   return names;
 }
 
-std::vector<std::string> parameters_of_shell(const std::map<std::string, std::string>& shell) {
-  const bool has_own_allocator =
-      std::ranges::any_of(measure::governed_variables(), [&](const measure::GovernedVariable& each) {
-        return (each.parameter == "allocator" || each.parameter == "huge_pages") &&
-               shell.contains(std::string(each.name));
-      });
-  if (!has_own_allocator) return {};
-  return {"allocator", "huge_pages"};
+bool sets_allocator(const std::map<std::string, std::string>& shell) {
+  return std::ranges::any_of(measure::governed_variables(), [&](const measure::GovernedVariable& each) {
+    return (each.parameter == "allocator" || each.parameter == "huge_pages") && shell.contains(std::string(each.name));
+  });
 }
 
 std::expected<Json, std::string> command_document(const OwnCommand& command) {
@@ -390,7 +390,7 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
     return std::unexpected(std::move(missing));
 
   Json constraints = Json::array();
-  if (parameters_of_shell(command.shell).empty()) {
+  if (!sets_allocator(command.shell)) {
     constraints.push_back({{"require", "allocator != 'tcmalloc' or huge_pages == False"},
                            {"because", "tcmalloc does not ask for huge pages: it would have no effect"}});
   }

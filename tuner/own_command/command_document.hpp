@@ -56,15 +56,15 @@ struct OwnCommand {
   std::vector<std::string> affinities = {"none", "close", "spread"};
   std::vector<std::string> memory_policies = {};
   bool has_slower_cores = false;  ///< so the default is a thread for each fast one
-  bool sets_threads = false;      ///< the script sets their number itself, so that none is tried
+  bool sets_threads = false;      ///< their number cannot be changed, so that none is tried
   bool replaces_threads = false;  ///< it sets their number, and the module in front of it sets a trial's
 };
 
 /// Variables of the environment that a parameter around a command may set.
 [[nodiscard]] std::vector<std::string> surrounding_variables();
 
-/// Which of these parameters are left as the user's shell has them: two would speak of one allocator.
-[[nodiscard]] std::vector<std::string> parameters_of_shell(const std::map<std::string, std::string>& shell);
+/// Whether the user's shell sets an allocator, or how it works: then no other is tried, nor huge pages.
+[[nodiscard]] bool sets_allocator(const std::map<std::string, std::string>& shell);
 
 /// The error is a sentence: a text that is not UTF-8, two variations of one name, an option that stands in the command
 /// twice, a batch size that varies, a pattern that counts examples or an accuracy that is wanted, although nobody knows

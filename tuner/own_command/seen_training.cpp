@@ -59,7 +59,7 @@ std::vector<std::string> texts_at(const Json& object, const char* key, std::size
 bool is_parameter_name(std::string_view name) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   return !name.empty() && name.size() <= 40 && std::isalpha(static_cast<unsigned char>(name.front())) != 0 &&
-         std::ranges::all_of(name, plain) && (name == "threads" || !measure::is_launch_parameter(name));
+         std::ranges::all_of(name, plain) && !measure::is_launch_parameter(name);
 }
 
 /// {"lever": name, "value": text}, as the word of a report may stand in an expression.
@@ -198,11 +198,10 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
       if (part.is_number() && part.get<double>() >= 0 && part.get<double>() <= 1) seen.share[name] = part.get<double>();
   }
   for (const Json& each : document->value("levers", Json::array())) {
+    // No lever of its own: the parameter around the command says how many.
+    if (each.is_object() && text_at(each, "variable") == measure::kThreadsVariable) seen.replaces_threads = true;
     auto lever = read_lever(each);
-    if (lever && lever->name == "threads")
-      seen.replaces_threads = lever->lever.variable == measure::kThreadsVariable;  // the parameter is that around it
-    else if (lever && seen.levers.size() < kMostLevers)
-      seen.levers.push_back(*std::move(lever));
+    if (lever && seen.levers.size() < kMostLevers) seen.levers.push_back(*std::move(lever));
   }
   for (const Json& each : document->value("refused", Json::array()))
     if (each.is_object() && !text_at(each, "name").empty())

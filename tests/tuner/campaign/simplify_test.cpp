@@ -12,6 +12,12 @@
 namespace nocturne::test {
 namespace {
 
+tuner::CampaignSpec spec_of(const std::string& text) {
+  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  if (!spec) FAIL(tuner::to_text(spec.error()));
+  return std::move(*spec);
+}
+
 tuner::CampaignSpec wide_spec(const std::string& verify = "{}", const std::string& constraints = "[]") {
   const std::string text = R"({
     "campaign": "test", "workload": {"network": "mnist_cnn", "data": "mnist", "optimizer": "adadelta"},
@@ -26,9 +32,7 @@ tuner::CampaignSpec wide_spec(const std::string& verify = "{}", const std::strin
                            R"(},
     "worker": {"command": ["/bin/true"]}, "strategy": {"name": "exhaustive"}, "verify": )" +
                            verify + "}";
-  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
-  if (!spec) FAIL(tuner::to_text(spec.error()));
-  return std::move(*spec);
+  return spec_of(text);
 }
 
 space::Configuration fast() {
@@ -147,8 +151,7 @@ TEST_CASE("of two changed scripts the one that is known to learn rightly stays, 
       {"name": "layout", "stage": "run", "type": "categorical", "values": ["script", "blocked"]},
       {"name": "wait", "stage": "run", "type": "categorical", "values": ["script", "passive"]}]},
     "strategy": {"name": "exhaustive"}, "verify": {"pairs": 4, "finalists": 1}})json";
-  const auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
-  if (!spec) FAIL(tuner::to_text(spec.error()));
+  const auto spec = spec_of(text);
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
   campaign_fixture.executor.step_seconds = [](const space::Configuration& each) {
@@ -157,7 +160,7 @@ TEST_CASE("of two changed scripts the one that is known to learn rightly stays, 
     return 10 * layout * waits / static_cast<double>(std::get<std::int64_t>(*each.find("threads")));
   };
   const bool judged = GENERATE(true, false);
-  const auto result = campaign_fixture.with_session(*spec, [&](tuner::Session& session) {
+  const auto result = campaign_fixture.with_session(spec, [&](tuner::Session& session) {
     // No run of the script records what it learns, so nothing is judged but what is stored here.
     campaign_fixture.watcher.after = [&](const space::Trial& trial) {
       if (!judged || *trial.configuration.find("wait") != space::Value("passive")) return;
@@ -184,8 +187,7 @@ TEST_CASE("a script unchanged that cannot be prepared any more leaves no run beh
     "space": {"parameters": [
       {"name": "layout", "stage": "run", "type": "categorical", "values": ["script", "blocked"]}]},
     "strategy": {"name": "exhaustive"}, "verify": {"pairs": 4, "finalists": 1}})json";
-  const auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
-  if (!spec) FAIL(tuner::to_text(spec.error()));
+  const auto spec = spec_of(text);
   const CampaignFolder folder;
   CampaignFixture campaign_fixture(folder);
   const auto is_blocked = [](const space::Configuration& each) {
@@ -198,7 +200,7 @@ TEST_CASE("a script unchanged that cannot be prepared any more leaves no run beh
     return !searched || is_blocked(each);
   };
   const auto result = campaign_fixture.with_session(
-      *spec, [](tuner::Session& session) { return tuner::Campaign(session, false).run(); });
+      spec, [](tuner::Session& session) { return tuner::Campaign(session, false).run(); });
   CHECK(result.ending == tuner::Ending::Complete);
   REQUIRE(searched);
   const db::Store store = campaign_fixture.reading();

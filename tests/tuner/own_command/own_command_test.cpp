@@ -227,7 +227,7 @@ TEST_CASE("an allocator of the user's shell stays, and none is tried beside it",
   const CampaignSpec spec = spec_of(command);
   CHECK(spec.space.find("allocator") == nullptr);
   CHECK(spec.space.find("huge_pages") == nullptr);
-  CHECK(parameters_of_shell(command.shell) == Words{"allocator", "huge_pages"});
+  CHECK(sets_allocator(command.shell));
   const auto launched = measure::launch_settings(spec.space.default_configuration(), {});
   REQUIRE(launched);
   CHECK(launched->variables() == command.shell);

@@ -440,9 +440,9 @@ void say_what_the_shell_sets(const Context& context, const tuner::OwnCommand& co
   if (command.shell.empty()) return;
   std::vector<std::string> set;
   for (const auto& [name, value] : command.shell) set.push_back(fmt::format("{}={}", name, value));
-  const auto fixed = tuner::parameters_of_shell(command.shell);
-  *context.err << fmt::format("Your shell sets {}: so does the default.{}\n", space::word_list(set),
-                              fixed.empty() ? "" : fmt::format(" {} stay as they are.", space::word_list(fixed)));
+  *context.err << fmt::format(
+      "Your shell sets {}: so does the default.{}\n", space::word_list(set),
+      tuner::sets_allocator(command.shell) ? " allocator and huge_pages stay as they are." : "");
 }
 
 }  // namespace
