@@ -15,7 +15,8 @@ class _Finder(object):
 
     def __init__(self, folder):
         self.folder = folder
-        self.awaited = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "jax"}
+        self.awaited = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "jax", "xgboost", "lightgbm",
+                        "sklearn"}
         if os.environ.get("NOCTURNE_INJECT_EVALUATIONS") or os.environ.get("NOCTURNE_INJECT_EPOCH"):
             self.awaited.add("transformers.trainer")
         self.asking = set()  # a finder that asks all finders again asks this one too

@@ -244,8 +244,8 @@ void fit_to_command(Checks& checks, const CommandTemplate& command, space::Objec
   }
   if (objective.target) check_target(checks, command);
   verify.accuracy_epochs = 0;
+  verify.gate.learning = verify.gate.on && !command.levers.empty();
   verify.gate.on = false;
-  verify.gate.learning = !command.levers.empty();
   if (!command.whole()) return;
   if (const Json* epochs = checks.get("/objective", "epochs");
       epochs != nullptr && objective.epochs != std::vector{1.0}) {

@@ -402,7 +402,6 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
       {"space", {{"parameters", std::move(parameters)}, {"constraints", std::move(constraints)}}},
       {"strategy", {{"name", "auto"}}},
   };
-  if (!levers.empty()) document["worker"]["levers"] = std::move(levers);
   if (!own.whole()) {
     const bool has_batch = names.contains("batch") || (command.batch && command.timing == Timing::Steps);
     document["workload"] = {{"training_examples", epoch_of(command, has_batch)}};
@@ -411,6 +410,10 @@ std::expected<Json, std::string> command_document(const OwnCommand& command) {
   if (counts_examples && !names.contains("batch")) document["run"]["steps"] = steps_of_examples(*command.examples);
   if (command.steps) document["run"]["steps"] = *command.steps;
   if (command.steps_per_sample) document["run"]["steps_per_sample"] = *command.steps_per_sample;
+  if (!levers.empty()) {
+    document["worker"]["levers"] = std::move(levers);
+    if (!command.records_learning) document["verify"]["gate"]["on"] = false;
+  }
   if (command.slice_steps) document["verify"]["slice_steps"] = *command.slice_steps;
   if (command.slices) document["verify"]["slices"] = *command.slices;
   if (command.deadline) document["run"]["deadline"] = fmt::format("{}s", command.deadline->count());

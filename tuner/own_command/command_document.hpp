@@ -37,6 +37,7 @@ struct OwnCommand {
   std::optional<std::int64_t> steps_per_epoch;
   double epochs = 1;              ///< that it trains; of a process that is timed as a whole 1
   std::vector<SeenLever> levers;  ///< that were seen to apply
+  bool records_learning = true;   ///< what levers do to learning can be judged
   bool allow_batch = false;       ///< levers that change what is learnt may be used
   measure::EpochEnds epoch_ends = {};
   std::string step = {};  ///< what each run counts as one, where it could count otherwise

@@ -183,6 +183,7 @@ std::optional<SeenTraining> read_training_report(const fs::path& file) {
                     .trains = text_at(*document, "trains"),
                     .ends_repeat = count_at(*document, "ends_repeat"),
                     .sets_threads = document->value("sets_threads", Json()) == true,
+                    .records_learning = document->value("records_learning", Json()) != false,
                     .omp_num_threads = text_at(*document, "omp_num_threads"),
                     .sources = texts_at(*document, "sources", kMostSources),
                     .notes = texts_at(*document, "notes", kMostNotes),

@@ -57,6 +57,7 @@ struct SeenTraining {
   std::vector<SeenLever> levers{};               ///< that can apply
   bool replaces_threads = false;                 ///< their number can be set whatever the script sets
   bool sets_threads = false;                     ///< it calls the function that does
+  bool records_learning = true;                  ///< what it learns can be compared with the script unchanged
   std::string omp_num_threads{};                 ///< that variable, as it was while it trained; empty: not set
   std::map<std::string, std::string> refused{};  ///< lever → why not
   std::vector<std::string> sources{};            ///< the script and its own modules: paths from the folder, or absolute

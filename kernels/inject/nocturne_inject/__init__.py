@@ -9,7 +9,7 @@
     watch.py      whether a deployed script is as fast as it was measured
     learning/     what the training check records
     levers/       what can be changed from outside
-    pytorch.py, tensorflow.py, mxnet.py, paddle.py, jax.py    what is hooked into a framework: install(name, module, session)
+    pytorch.py, tensorflow.py, mxnet.py, paddle.py, jax.py, boosting.py, sklearn.py    what is hooked into a framework: install(name, module, session)
 
 A framework's file hooks in only what it needs, and the hooks are as if they were not there: an error in them becomes a
 note (session.guarded), a traceback does not show them (hide), and a forked child or a process that never trains says
@@ -22,7 +22,8 @@ import sys
 import time
 
 _FILES = {"torch": "pytorch", "tensorflow": "tensorflow", "keras": "tensorflow", "tf_keras": "tensorflow",
-          "mxnet": "mxnet", "paddle": "paddle", "jax": "jax", "transformers.trainer": "evaluations"}
+          "mxnet": "mxnet", "paddle": "paddle", "jax": "jax", "xgboost": "boosting", "lightgbm": "boosting", "sklearn": "sklearn",
+          "transformers.trainer": "evaluations"}
 
 
 def hide(error):
@@ -117,16 +118,16 @@ class Session(object):
                 each.learning = learner
         self.guarded(learner.install)()
 
-    def know(self, framework, module):
-        """A framework has been imported."""
+    def know(self, framework, module, helps=False):
+        """A framework has been imported. `helps`: trainings of other frameworks import it too, and are what the report is about."""
         self.modules[framework] = module
-        if self.speaks is None:
+        if self.speaks is None and not (helps and len(self.modules) > 1):
             self.about(framework)
 
-    def install_levers(self, framework, module):
+    def install_levers(self, framework, module, helps=False):
         """To be called once a framework; `framework` as the levers' files name it."""
         from . import levers
-        self.know(framework, module)
+        self.know(framework, module, helps)
         self.failed_levers.update(levers.install(
             framework, module, self.environment, self.environment.get("NOCTURNE_INJECT_LEARNING_MODE") == "start"))
         if self.failed_levers and not self.timing:  # nobody else says so

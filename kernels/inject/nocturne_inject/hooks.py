@@ -100,7 +100,7 @@ class Events(object):
                 return True
         if recorder.steps < 0:
             self.session.guarded(self.first_step)()
-        if self.several:
+        if self.several and loss is not None:
             self.session.note("loss not seen: a step is of several optimizers")
             loss = NotSeen(loss)
         recorder.step(loss, count * self.portions)

@@ -24,6 +24,7 @@ PASSED_OVER = {"torch", "tensorflow", "keras", "tf_keras", "mxnet", "paddle", "j
 # Libraries whose epochs are a number, and no loop over numbers: where the object that loops has it, and what people call that.
 TRAINERS = {"lightning": ("max_epochs", "Trainer"), "pytorch_lightning": ("max_epochs", "Trainer"),
             "ignite": ("state.max_epochs", "engine"), "ultralytics": ("epochs", "trainer")}
+BOOSTING = {"xgboost", "lightgbm"}  # libraries whose loop over rounds is the training's
 PYTHONS = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 BARS = {"tqdm", "track", "master_bar", "progress_bar"}
 MOST = 10 ** 7  # numbers of a loop that means its end
@@ -114,7 +115,7 @@ def enclosing(frame):
         nodes = _around(frame)
         for number, node in reversed(list(enumerate(nodes))):
             loop = _loop(node, frame, nodes[number - 1].lineno if number else 0)
-            if loop and 0 < loop.count <= MOST and (_counts_epochs(node) or not _is_installed(frame)):
+            if loop and 0 < loop.count <= MOST and (_counts_epochs(node) or package in BOOSTING or not _is_installed(frame)):
                 found.append(loop)
     return found
 

@@ -31,6 +31,8 @@ LOOK_STEPS = 20  # more, as often as it takes
 MOST_LOOKED_AT = 2000
 MOST_STARTS = 1000  # of epochs, that are told
 MOST_AWAITED = 500  # steps, for an epoch's end before the first turn
+FEWEST_OF_DRIFT = 10  # samples in a quarter
+DRIFTS = 1.3  # times as long
 QUIET_S = 60  # without a sign of training for so long, the report says so
 
 
@@ -242,6 +244,17 @@ class Recorder(steps._Recorder):
         if not each:
             each = sorted(end - begin for begin, end in zip(self.awaited, self.awaited[1:]))
         return each[len(each) // 2] if each else None
+
+    def drift(self):
+        """Seconds of a step in the first quarter and in the last of those that were seen, where it becomes shorter, or longer, from
+        one quarter to the next by so much in all that it is no noise; None: it does not, or too few are known."""
+        each = [wall / count for count, wall in self.samples]
+        quarter = len(each) // 4
+        if quarter < FEWEST_OF_DRIFT:
+            return None
+        medians = [sorted(each[at:at + quarter])[quarter // 2] for at in range(0, 4 * quarter, quarter)]
+        steady = medians in (sorted(medians), sorted(medians, reverse=True))
+        return (medians[0], medians[3]) if steady and max(medians) > DRIFTS * min(medians) else None
 
     def round(self):
         """{steps, seconds} of one, where no loader says what an epoch is; None: none is seen."""

@@ -11,7 +11,7 @@ import platform
 import shutil
 import sys
 
-from . import levers, loops
+from . import learning, levers, loops
 
 MOST_FILES = 500
 
@@ -147,6 +147,10 @@ class Report(object):
             found.update(facts, loader_examples=self.loader_examples, steps=max(0, speaker.steps), step_seconds=seen.step_seconds, share=seen.share)
             found.update(self.length.facts(facts["steps_per_epoch"]))
             found["round"] = speaker.round()
+            drift = speaker.drift()
+            if drift:
+                note("steps become %s: %.3g s in the first quarter of the %d that were seen, %.3g s in the last; times are of the first ones"
+                     % ("shorter" if drift[0] > drift[1] else "longer", drift[0], speaker.steps, drift[1]))
         if self.others_path() and os.path.exists(self.others_path()):
             note("more than one process trains: one of them is timed")
         for name, (_, reason) in sorted(self.session.failed_levers.items()):
@@ -154,6 +158,7 @@ class Report(object):
         found["levers"], found["refused"], problems = levers.offered(seen)
         for text in problems:
             note(text)
+        found["records_learning"] = bool(self.unit) and seen.framework in learning.frameworks()
         found["sets_threads"] = "set_num_threads" in seen.calls
         found["omp_num_threads"] = os.environ.get("OMP_NUM_THREADS", "")  # what starts it may have set that
         found["ended"] = self.ended

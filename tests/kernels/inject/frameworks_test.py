@@ -1,6 +1,7 @@
-"""What is seen of trainings with TensorFlow, Keras, MXNet, PaddlePaddle and JAX, by stand-ins of them whose work takes seconds of
-a clock that only it moves. Real ones: tensorflow_test.py."""
+"""What is seen of trainings with TensorFlow, Keras, MXNet, PaddlePaddle, JAX, XGBoost, LightGBM and scikit-learn, by
+stand-ins of them whose work takes seconds of a clock that only it moves. Real ones: tensorflow_test.py."""
 
+import os
 import textwrap
 import unittest
 
@@ -416,6 +417,116 @@ class Paddle(Case):
         run = self.script(PADDLE, "paddle.Model(optimizer).fit(paddle.io.DataLoader(10), losses)")
         self.ran(run)
         self.assertEqual((run.seconds(), self.losses(run)), ([6.5] * 9, [number / 100 for number in range(1, 10)]))
+
+
+class Boosting(Case):
+    def test_a_step_is_a_round_with_what_is_evaluated_behind_it(self):
+        run = self.script("import xgboost\n", "xgboost.train({}, 12)")
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.losses(run)), ([4.5] * 11, [None] * 11))
+        self.assertEqual(self.report(run, "framework", "framework_version", "device", "unit", "notes"),
+                         ["xgboost", "3.2.0", "cpu", "boosting round", []])
+        self.assertEqual(self.report(run, "sets_threads", "records_learning"), [False, False])
+        self.assertEqual(self.report(run, "levers", "refused"), [[], [
+            {"name": "xgboost_threads", "reason": "the script leaves their number to OMP_NUM_THREADS"}]])
+
+    def test_a_round_of_an_objective_of_the_scripts_own_is_one(self):
+        run = self.script("import xgboost\n", "xgboost.train({'device': 'cuda:0'}, 5, lambda data: (0, 1))")
+        self.ran(run)
+        self.assertEqual((run.seconds(), self.report(run, "device")), ([1.5] * 4, ["cuda"]))
+
+    def test_folds_are_boosted_in_turns(self):
+        run = self.script("import lightgbm\n", """
+            boosters = [lightgbm.Booster({}) for _ in range(3)]
+            for i in range(6):
+                for booster in boosters: booster.update()
+        """)
+        self.ran(run)
+        self.assertEqual(run.seconds(), [6.0] * 4)
+        self.assertEqual(self.report(run, "framework", "events_per_step", "unit", "notes"), ["lightgbm", 3, "boosting round", []])
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core only")
+    def test_a_number_of_threads_that_a_script_sets_is_replaced(self):
+        run = self.script("import xgboost\n", "print(xgboost.train({'nthread': 1}, 6).settings['nthread'])")
+        self.assertEqual(self.ran(run), "1\n")
+        self.assertEqual(self.report(run, "sets_threads"), [True])
+        self.assertEqual([each["name"] for each in run.json()["levers"]], ["xgboost_threads"])
+        self.assertEqual(run.json()["levers"][0]["lines"]["2"], 'params["nthread"] = 2')
+        self.assertEqual(self.ran(run, NOCTURNE_LEVER_XGBOOST_THREADS="2"), "2\n")
+        self.assertEqual(run.seconds(), [2.5] * 5)
+
+        run = self.script("import lightgbm\n", """
+            booster = lightgbm.Booster({"n_jobs": 1, "num_leaves": 7})
+            for _ in range(3): booster.update()
+            print(booster.text)
+        """)
+        self.assertEqual(self.ran(run), "n_jobs=1 num_leaves=7\n")
+        self.assertEqual([each["name"] for each in run.json()["levers"]], ["lightgbm_threads"])
+        self.assertEqual(self.ran(run, NOCTURNE_LEVER_LIGHTGBM_THREADS="2"), "num_leaves=7 num_threads=2\n")
+
+    def test_a_library_that_hands_on_its_parameters_otherwise_is_refused(self):
+        run = self.script("import lightgbm\n", "lightgbm.Booster({}).update()")
+        os.makedirs(run.path("lightgbm"))
+        with open(run.path("lightgbm/__init__.py"), "w") as file:
+            file.write("import types\n__version__ = '9'\nbasic = types.SimpleNamespace()\n"
+                       "class Booster(object):\n    params = {}\n    def __init__(self, params): pass\n    def update(self): pass\n")
+        self.ran(run, code=1, NOCTURNE_LEVER_LIGHTGBM_THREADS="2")
+        self.assertEqual([(each["status"], each["reason"]) for each in run.events("end")], [
+            ("unsupported", "lever lightgbm_threads: LightGBM 9 hands on its parameters in another way")])
+
+    def test_rounds_that_become_shorter_are_told(self):
+        script = """
+            booster, work = lightgbm.Booster({}), lightgbm.clock.spend
+            for i in range(81):
+                work(i and %s)
+                booster.update()
+        """
+        for steady_or_disturbed in ("8.0", "4.0 + 8 * (20 < i <= 40)", "8.0 - i / 64"):
+            run = self.script("import lightgbm\n", script % steady_or_disturbed)
+            self.ran(run)
+            self.assertEqual(self.report(run, "notes"), [[]], steady_or_disturbed)
+        run = self.script("import lightgbm\n", script % "8.0 - i / 16")
+        self.ran(run)
+        self.assertEqual(self.report(run, "notes"), [[
+            "steps become shorter: 9.38 s in the first quarter of the 80 that were seen, 5.62 s in the last; "
+            "times are of the first ones"]])
+
+
+class ScikitLearn(Case):
+    FIT = "import sklearn, joblib\n"
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core only")
+    def test_what_a_fit_leaves_open_is_filled_in(self):
+        run = self.script(self.FIT, """
+            print(joblib.Parallel(prefer="threads").n_jobs, joblib.Parallel(None).n_jobs, joblib.Parallel(n_jobs=1).n_jobs)
+            joblib.backend.nesting_level = 1
+            print(joblib.Parallel().n_jobs)
+        """)
+        self.assertEqual(self.ran(run), "None None 1\nNone\n")
+        self.assertEqual(self.report(run, "framework", "device", "unit", "records_learning"), ["sklearn", "cpu", None, False])
+        self.assertEqual([each["name"] for each in run.json()["levers"]], ["parallel_jobs"])
+        self.assertIn("2", run.json()["levers"][0]["values"])
+        self.assertEqual(self.ran(run, NOCTURNE_LEVER_PARALLEL_JOBS="2"), "2 2 1\nNone\n")
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core only")
+    def test_what_leaves_nothing_open_is_not_offered(self):
+        for script, reason in (("joblib.Parallel(n_jobs=1)", "the script says itself how many"),
+                               ("pass", "nothing was fitted that could be shared out")):
+            run = self.script(self.FIT, script)
+            self.ran(run)
+            self.assertEqual(self.report(run, "levers", "refused"), [[], [{"name": "parallel_jobs", "reason": reason}]])
+
+    def test_a_training_that_imports_it_too_is_the_others(self):
+        for imports in ("import mxnet, sklearn", "import sklearn, mxnet"):
+            run = self.script(MXNET.replace("import mxnet", imports), "train(2)")
+            self.ran(run)
+            self.assertEqual(self.report(run, "framework", "records_learning"), ["mxnet", True])
+        run = self.script("import mxnet, sklearn, joblib\n", "")
+        self.ran(run)
+        self.assertEqual(self.report(run, "framework", "records_learning"), ["mxnet", False])
+        run = self.script("import mxnet, sklearn, joblib\n", "joblib.Parallel()")
+        self.ran(run)
+        self.assertEqual(self.report(run, "framework"), ["sklearn"])
 
 
 class Jax(Case):

@@ -274,6 +274,14 @@ class Headers(Loops):
                         return here()
             """, "site-packages")
         self.assertEqual(counts(library.train(4, 50)), [4])
+        rounds = """
+            def train(n):
+                for i in range(n):
+                    return here()
+            """
+        for boosting in ("xgboost.training", "lightgbm.engine"):
+            self.assertEqual(counts(self.module(boosting, rounds, "site-packages").train(60)), [60])
+        self.assertEqual(counts(self.module("elsewhere.engine", rounds, "site-packages").train(60)), [])
 
     def test_lightnings_epochs_are_a_number(self):
         text = """

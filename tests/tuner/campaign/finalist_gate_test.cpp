@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/support/temporary_folder.hpp"
@@ -353,6 +354,29 @@ TEST_CASE("a gate that was interrupted asks again in the next session", "[gate]"
   REQUIRE(campaign.sit(gated_spec("{}")) == tuner::Ending::Complete);
   CHECK(campaign.answer().verdict);
   CHECK(campaign.executor.gate_plans.size() == 3);  // reference, default, best
+}
+
+TEST_CASE("a changed script is held against the script unchanged unless its campaign says that nobody looks",
+          "[gate]") {
+  const bool looks = GENERATE(true, false);
+  const std::string text = R"json({
+    "campaign": "gated", "workload": {"training_examples": 1000}, "objective": {"minimise": "time", "epochs": [1]},
+    "worker": {"template": ["/bin/true"], "time": "process", "levers": {
+      "layout": {"variable": "NOCTURNE_LEVER_LAYOUT", "changes": "rounding"}}},
+    "space": {"parameters": [
+      {"name": "layout", "stage": "run", "type": "categorical", "values": ["script", "blocked"]}]},
+    "strategy": {"name": "exhaustive"}, "verify": {"pairs": 4, "finalists": 1, "gate": {"on": )json" +
+                           std::string(looks ? "true" : "false") + "}}}";
+  auto spec = tuner::parse_campaign(text, "test.json", "/", space::Facts());
+  REQUIRE(spec);
+  GatedCampaign campaign;
+  campaign.executor.step_seconds = [](const space::Configuration& each) {
+    return *each.find("layout") == space::Value("blocked") ? 0.8 : 1.0;
+  };
+  REQUIRE(campaign.sit(*spec) == tuner::Ending::Complete);
+  CHECK(campaign.answer().verdict);
+  CHECK((campaign.told("does trial 1 learn as the script does") > 0) == looks);
+  CHECK((campaign.told("compare what both learn") > 0) != looks);
 }
 
 }  // namespace nocturne::test

@@ -193,6 +193,23 @@ TEST_CASE("levers are parameters that change nothing unless they are pulled", "[
   CHECK(spec.workload.training_examples == 60000);
 }
 
+TEST_CASE("nothing is held against the script unchanged where nobody records what it learns", "[own_command]") {
+  OwnCommand command = trained(/*allow_batch=*/false);
+  command.records_learning = false;
+  const CampaignSpec spec = spec_of(command);
+  CHECK_FALSE(spec.worker.own.levers.empty());
+  CHECK_FALSE(spec.verify.gate.learning);
+  CHECK_FALSE(spec.verify.gate.on);
+
+  test::TemporaryFolder folder;
+  const auto file = folder.path() / "report.json";
+  for (const auto& [text, records] : {std::pair{R"({"records_learning": false})", false},
+                                      std::pair{R"({"records_learning": true})", true}, std::pair{"{}", true}}) {
+    test::make_file(file, text);
+    CHECK(read_training_report(file)->records_learning == records);
+  }
+}
+
 TEST_CASE("a lever that acts through another is tried with that one alone", "[own_command]") {
   const CampaignSpec spec = spec_of(trained(/*allow_batch=*/false));
   auto configuration = spec.space.default_configuration();

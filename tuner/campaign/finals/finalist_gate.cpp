@@ -120,7 +120,7 @@ const FinalistGate::Reference* FinalistGate::exact_reference(const db::StoredTri
 }
 
 Admission FinalistGate::admits_changed(const db::StoredTrial& trial, std::chrono::nanoseconds after) {
-  if (session_.spec.worker.own.levers.empty())
+  if (!session_.spec.verify.gate.learning)
     return let_through(trial, "it is a command of your own; compare what both learn before you deploy the best");
   if (!learning_.concerns(trial)) return Admission::Admitted;
   const auto judged = learning_.judge(trial, after);

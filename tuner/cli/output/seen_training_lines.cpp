@@ -31,12 +31,15 @@ std::string labelled(std::string_view label, const std::string& text) {
 }
 
 std::string framework_name(const tuner::SeenTraining& training) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kNames = {{{"pytorch", "PyTorch"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kNames = {{{"pytorch", "PyTorch"},
                                                                                     {"tensorflow", "TensorFlow"},
                                                                                     {"keras", "Keras"},
                                                                                     {"mxnet", "MXNet"},
                                                                                     {"paddle", "Paddle"},
-                                                                                    {"jax", "JAX"}}};
+                                                                                    {"jax", "JAX"},
+                                                                                    {"xgboost", "XGBoost"},
+                                                                                    {"lightgbm", "LightGBM"},
+                                                                                    {"sklearn", "scikit-learn"}}};
   std::string name = training.framework;
   for (const auto& [key, shown] : kNames)
     if (training.framework == key) name = shown;

@@ -363,6 +363,7 @@ void use_probe(const tuner::CommandProbe& seen, tuner::OwnCommand& command) {
       command.step = seen.training->unit;
     if (seen.training->round) command.steps_per_sample = seen.training->round->steps;
     command.levers = seen.training->levers;
+    command.records_learning = seen.training->records_learning;
     command.sets_threads = seen.training->refused.contains("threads");
     command.replaces_threads = seen.training->replaces_threads && sets_threads(*seen.training, command);
     command.batch = seen.training->batch;
@@ -384,6 +385,7 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   if (command.timing != Timing::Pattern)
     command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
+  command.records_learning = document.value("/verify/gate/on"_json_pointer, true);
   if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own)) {
     command.step = own.step;
     command.replaces_threads =

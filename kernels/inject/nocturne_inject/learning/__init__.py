@@ -17,12 +17,18 @@ Mode curve: as run, but nothing is recorded and nothing ends it: the caller read
 import atexit
 import json
 import os
+import pkgutil
 import random
 import sys
 
 from ..hooks import hook
 
 STEPS = 5
+
+
+def frameworks():
+    """Those whose trainings are recorded."""
+    return {each.name for each in pkgutil.iter_modules(__path__)}
 
 
 class Learning(object):

@@ -17,6 +17,15 @@ def values(seen):
     return ["script"] + [str(count) for count in counts(seen.cpus) if count != seen.threads], None
 
 
+def own_values(seen):
+    """Those of a lever that sets another variable than OMP_NUM_THREADS, for a script that does."""
+    if seen.cpus < 2:
+        return None, "the process may use one core only"
+    if "set_num_threads" not in seen.calls:
+        return None, "the script leaves their number to OMP_NUM_THREADS"
+    return ["script"] + [str(count) for count in counts(seen.cpus) if count != seen.threads], None
+
+
 def counts(cores):
     """Each count up to 8; above that powers of two, their halves in between (12, 24, 48, ...), and all cores."""
     powers = [1 << bit for bit in range(4, 10)]

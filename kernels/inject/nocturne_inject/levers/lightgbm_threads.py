@@ -1,0 +1,31 @@
+"""Threads of LightGBM. Without a number of the script's own OMP_NUM_THREADS has it, and is varied anyway."""
+
+import functools
+
+from . import Refused, threads
+
+NAME = "lightgbm_threads"
+FRAMEWORK = "lightgbm"
+CHANGES = "rounding"
+DESCRIPTION = "threads that grow a tree"
+LINES = {str(count): 'params["num_threads"] = %d' % count for count in range(1, threads.MOST + 1)}
+# What it may be called in parameters, most wanted first.
+NAMES = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+
+
+def values(seen):
+    return threads.own_values(seen)
+
+
+def install(value, lightgbm):
+    """Wherever its library is handed parameters: data that were prepared with other threads would slow a booster down."""
+    original = getattr(lightgbm.basic, "_param_dict_to_str", None)
+    if original is None:
+        raise Refused("LightGBM %s hands on its parameters in another way" % lightgbm.__version__)
+
+    @functools.wraps(original)
+    def as_text(data):
+        others = {name: each for name, each in (data or {}).items() if name not in NAMES}
+        return original(dict(others, num_threads=value))
+
+    lightgbm.basic._param_dict_to_str = as_text

@@ -1,0 +1,3 @@
+"""As much of scikit-learn as the hooks touch."""
+
+__version__ = "1.9.1"
