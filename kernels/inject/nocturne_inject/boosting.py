@@ -52,7 +52,7 @@ class Training(object):
         seen.device = "cuda" if device.startswith(("cuda", "gpu")) else "cpu"
         if threads > 0:
             seen.threads = threads
-            seen.calls = seen.calls | {"set_num_threads"}
+            seen.calls |= {"set_num_threads"}
 
 
 def of_xgboost(booster):

@@ -2,7 +2,7 @@
 
 import types
 
-from boosting_clock import clock
+from fake_clock import clock
 
 __version__ = "4.7.0"
 

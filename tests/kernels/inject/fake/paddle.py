@@ -1,21 +1,10 @@
 """As much of PaddlePaddle as the hooks touch. Its work takes seconds of a clock that nothing else moves."""
 
-import time
 import types
 
+from fake_clock import clock
+
 __version__ = "3.3.1"
-
-
-class Clock(object):
-    now = 100.0
-
-    def spend(self, seconds):
-        self.now += seconds
-
-
-clock = Clock()
-time.monotonic = lambda: clock.now
-time.process_time = lambda: clock.now / 2
 
 
 class Tensor(object):

@@ -2,7 +2,7 @@
 
 import json
 
-from boosting_clock import clock
+from fake_clock import clock
 
 __version__ = "3.2.0"
 

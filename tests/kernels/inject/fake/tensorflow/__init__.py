@@ -4,25 +4,12 @@ Its work takes seconds of a clock that nothing else moves."""
 import builtins
 import os
 import sys
-import time
 import types
+
+from fake_clock import clock
 
 __version__ = "2.21.0"
 onednn_at_import = os.environ.get("TF_ENABLE_ONEDNN_OPTS")
-
-
-class Clock(object):
-    """Instead of time.monotonic and time.process_time; of each second the processor works a half."""
-
-    now = 100.0
-
-    def spend(self, seconds):
-        self.now += seconds
-
-
-clock = Clock()
-time.monotonic = lambda: clock.now
-time.process_time = lambda: clock.now / 2
 float32, float64, bfloat16, int64 = "float32", "float64", "bfloat16", "int64"
 
 

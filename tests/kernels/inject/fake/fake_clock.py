@@ -1,4 +1,5 @@
-"""Work that takes seconds of a clock that nothing else moves."""
+"""Instead of time.monotonic and time.process_time: a clock that nothing but the stand-ins' work moves; of each second of it the
+processor works a half."""
 
 import time
 
