@@ -335,6 +335,22 @@ class TuneCommand(unittest.TestCase):
             self.assertIn("--name keeps both", done.stderr)
             self.assertRegex(unwrapped(done.stderr), "for which 2.00 s may be too short: --wall 1min has room")
 
+    def test_what_waits_at_standard_input_is_said_to_stay_there(self):
+        with Workspace() as workspace:
+            words = workspace.command("tune", "--write-campaign", "-", "--", "sh", "-c", "read line; test -z $line")
+            def said(**stdin):
+                done = subprocess.run(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, timeout=PATIENCE, **stdin)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                return "read nothing from standard input" in done.stderr
+            script = workspace.folder / "input.txt"
+            script.write_text("print(1)")
+            with open(script) as file:
+                self.assertTrue(said(stdin=file))
+                file.seek(0, os.SEEK_END)
+                self.assertFalse(said(stdin=file))
+            self.assertTrue(said(input="print(1)"))
+            self.assertFalse(said(stdin=subprocess.DEVNULL))
+
     def test_what_it_writes_beside_its_folder_is_private_unless_that_is_allowed(self):
         with Workspace() as workspace:
             beside, project = workspace.folder / "beside", workspace.folder / "project"

@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 8> kFrameworks = {"tensorflow", "torch", 
 }  // namespace
 
 std::string name_of_command(const std::vector<std::string>& words) {
-  const auto script = std::ranges::find_if(words, [](const auto& word) { return !interpreter_of(word).empty(); });
+  const auto script = std::ranges::find_if(
+      words, [](const auto& word) { return word.ends_with(".ipynb") || !interpreter_of(word).empty(); });
   std::string text = fs::path(script != words.end() ? *script : words.front()).stem().string();
   const auto module = std::ranges::find(words, "-m");
   if (script == words.end() && module != words.end() && module + 1 != words.end()) text = module[1];

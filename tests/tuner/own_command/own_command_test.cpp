@@ -418,6 +418,7 @@ TEST_CASE("a campaign is called after the script", "[own_command]") {
   CHECK(name_of_command({"./run it"}) == "run-it");
   CHECK(name_of_command({"python3", "-u", "-m", "shapes.train", "lr=0.1"}) == "shapes.train");
   CHECK(name_of_command({"python3", "-m", "torch.distributed.run", "train.py"}) == "train");
+  CHECK(name_of_command({"jupyter", "nbconvert", "--execute", "night.ipynb", "--output", "out.ipynb"}) == "night");
   CHECK(name_of_command({"make", "-m"}) == "make");
   CHECK(name_of_command({"-"}) == "command--");
 }

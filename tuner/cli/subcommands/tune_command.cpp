@@ -1,5 +1,9 @@
 #include "tuner/cli/subcommands/tune_command.hpp"
 
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -230,12 +234,25 @@ void look_for_its_end(const tuner::CampaignSpec& spec, const tuner::Installation
   if (longer) seen = *std::move(longer);
 }
 
+/// Whether a file is redirected to standard input, or a pipe that was written to.
+bool has_input() {
+  struct stat about{};
+  if (::fstat(STDIN_FILENO, &about) != 0) return false;
+  if (S_ISREG(about.st_mode)) return ::lseek(STDIN_FILENO, 0, SEEK_CUR) < about.st_size;
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return S_ISFIFO(about.st_mode) && ::poll(&input, 1, 0) == 1 && (input.revents & POLLIN) != 0;
+}
+
 /// Runs the command once. Evaluations on the way to an accuracy are counted by themselves.
 tuner::CommandProbe sight(const Context& context, const tuner::CampaignSpec& spec, bool to_accuracy,
                           std::optional<std::chrono::nanoseconds> wall, const tuner::Installation& installation) {
   if (const std::string missing = missing_supervisor(); !missing.empty())
     refuse_to_tune(context, ExitCode::Unavailable, missing);
   if (const auto made = context.make_folders(); !made) refuse_to_tune(context, ExitCode::Unavailable, made.error());
+  if (has_input()) {
+    *context.err << "Its runs read nothing from standard input, whose contents stay here: name a script by its file "
+                    "(nocturne tune -- python train.py), and data by sh -c 'COMMAND < FILE'.\n";
+  }
   *context.err << "Your command runs once as it is: does it work, are its steps seen, how long do they take?\n";
   tuner::Interruption interruption;
   const SignalWatch signals(interruption, {.grace = {},
