@@ -42,7 +42,7 @@ class Training(object):
         if self.events.recorder.steps < 0:
             self.booster = booster
             self.events.recorder.facts["versions"][self.framework] = str(self.module.__version__)
-            self.look(self.session.report.seen)
+            self.session.guarded(self.look)(self.session.report.seen)
         self.events.event(id(booster), None)
 
     def look(self, seen):
@@ -58,7 +58,8 @@ class Training(object):
 def of_xgboost(booster):
     """Its device, and the number of threads that was asked for; 0: none was."""
     settings = json.loads(booster.save_config())["learner"]["generic_param"]
-    return settings.get("device", "cpu"), int(settings.get("nthread", settings.get("n_jobs", 0)))
+    usual = "cuda" if int(settings.get("gpu_id", -1)) >= 0 else "cpu"  # before 2.0
+    return settings.get("device", usual), int(settings.get("nthread", settings.get("n_jobs", 0)))
 
 
 def of_lightgbm(booster):

@@ -435,6 +435,21 @@ class Boosting(Case):
         self.ran(run)
         self.assertEqual((run.seconds(), self.report(run, "device")), ([1.5] * 4, ["cuda"]))
 
+    def test_what_older_ones_call_their_settings(self):
+        for settings, device in (("{'gpu_id': '0', 'n_jobs': '4'}", "cuda"), ("{'gpu_id': '-1', 'n_jobs': '4'}", "cpu")):
+            run = self.script("import xgboost, json\n", """
+                xgboost.Booster.save_config = lambda booster: json.dumps({"learner": {"generic_param": %s}})
+                xgboost.train({}, 4)
+            """ % settings)
+            self.ran(run)
+            self.assertEqual(self.report(run, "device", "sets_threads", "steps", "notes"), [device, True, 3, []])
+
+    def test_one_that_does_not_say_its_settings_is_seen_all_the_same(self):
+        run = self.script("import xgboost\n", "del xgboost.Booster.save_config\nxgboost.train({}, 4)")
+        self.ran(run)
+        self.assertEqual(self.report(run, "unit", "steps"), ["boosting round", 3])
+        self.assertIn("AttributeError", run.json()["notes"][0])
+
     def test_folds_are_boosted_in_turns(self):
         run = self.script("import lightgbm\n", """
             boosters = [lightgbm.Booster({}) for _ in range(3)]
@@ -464,13 +479,21 @@ class Boosting(Case):
         self.assertEqual([each["name"] for each in run.json()["levers"]], ["lightgbm_threads"])
         self.assertEqual(self.ran(run, NOCTURNE_LEVER_LIGHTGBM_THREADS="2"), "num_leaves=7 num_threads=2\n")
 
-    def test_a_library_that_hands_on_its_parameters_otherwise_is_refused(self):
-        run = self.script("import lightgbm\n", "lightgbm.Booster({}).update()")
-        os.makedirs(run.path("lightgbm"))
-        with open(run.path("lightgbm/__init__.py"), "w") as file:
-            file.write("import types\n__version__ = '9'\nbasic = types.SimpleNamespace()\n"
-                       "class Booster(object):\n    params = {}\n    def __init__(self, params): pass\n    def update(self): pass\n")
-        self.ran(run, code=1, NOCTURNE_LEVER_LIGHTGBM_THREADS="2")
+    def test_how_other_versions_hand_on_their_parameters(self):
+        library = """
+            import types
+            __version__ = "9"
+            basic = types.SimpleNamespace(%s)
+            class Booster(object):
+                params = {}
+                def update(self): print(getattr(basic, "param_dict_to_str", str)({"n_jobs": 1}))
+        """
+        for known, left, said in (("param_dict_to_str=str", 0, "{'num_threads': '2'}\n"), ("", 1, "{'n_jobs': 1}\n")):
+            run = self.script("import lightgbm\n", "lightgbm.Booster().update()")
+            os.makedirs(run.path("lightgbm"))
+            with open(run.path("lightgbm/__init__.py"), "w") as file:
+                file.write(textwrap.dedent(library % known))
+            self.assertEqual(self.ran(run, code=left, NOCTURNE_LEVER_LIGHTGBM_THREADS="2"), said)
         self.assertEqual([(each["status"], each["reason"]) for each in run.events("end")], [
             ("unsupported", "lever lightgbm_threads: LightGBM 9 hands on its parameters in another way")])
 

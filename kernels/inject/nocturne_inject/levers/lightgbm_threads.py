@@ -19,13 +19,14 @@ def values(seen):
 
 def install(value, lightgbm):
     """Wherever its library is handed parameters: data that were prepared with other threads would slow a booster down."""
-    original = getattr(lightgbm.basic, "_param_dict_to_str", None)
-    if original is None:
+    called = next((name for name in ("_param_dict_to_str", "param_dict_to_str") if hasattr(lightgbm.basic, name)), None)
+    if called is None:
         raise Refused("LightGBM %s hands on its parameters in another way" % lightgbm.__version__)
+    original = getattr(lightgbm.basic, called)
 
     @functools.wraps(original)
     def as_text(data):
         others = {name: each for name, each in (data or {}).items() if name not in NAMES}
         return original(dict(others, num_threads=value))
 
-    lightgbm.basic._param_dict_to_str = as_text
+    setattr(lightgbm.basic, called, as_text)
