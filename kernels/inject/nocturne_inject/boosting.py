@@ -22,12 +22,10 @@ class Training(object):
         self.boosters = weakref.WeakSet()  # that live
         self.events = Events(session, framework, lambda: {id(each) for each in self.boosters})
         self.rounds = 0  # under way: XGBoost's update calls boost where the script has an objective of its own
-        self.booster = None
         hook(session, module.Booster, "__init__", lambda arguments, named: self.boosters.add(arguments[0]))
         for name in ("update", "boost"):
             if hasattr(module.Booster, name):
                 hook(session, module.Booster, name, self.round_begins, self.round_ended, self.round_left)
-        session.report.looks[framework] = self.look
 
     def round_begins(self, arguments, named):
         self.rounds += 1
@@ -40,15 +38,12 @@ class Training(object):
         if self.rounds or not self.events.speaks("boosting round"):
             return
         if self.events.recorder.steps < 0:
-            self.booster = booster
-            self.events.recorder.facts["versions"][self.framework] = str(self.module.__version__)
-            self.session.guarded(self.look)(self.session.report.seen)
+            self.session.guarded(self.know)(booster)
         self.events.event(id(booster), None)
 
-    def look(self, seen):
-        if self.booster is None:
-            return
-        device, threads = SETTINGS[self.framework](self.booster)
+    def know(self, booster):
+        self.events.recorder.facts["versions"][self.framework] = str(self.module.__version__)
+        seen, (device, threads) = self.session.report.seen, SETTINGS[self.framework](booster)
         seen.device = "cuda" if device.startswith(("cuda", "gpu")) else "cpu"
         if threads > 0:
             seen.threads = threads

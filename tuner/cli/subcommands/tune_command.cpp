@@ -402,7 +402,6 @@ void use_known(const nlohmann::json& document, tuner::OwnCommand& command) {
   if (command.timing != Timing::Pattern)
     command.timing = document.at("worker").at("time") == "steps" ? Timing::Steps : Timing::Process;
   command.levers = tuner::levers_of(document);
-  command.records_learning = document.value("/verify/gate/on"_json_pointer, true);
   if (measure::CommandTemplate own; measure::read_module(document.at("worker"), own)) {
     command.step = own.step;
     command.replaces_threads =

@@ -8,13 +8,10 @@ NAME = "lightgbm_threads"
 FRAMEWORK = "lightgbm"
 CHANGES = "rounding"
 DESCRIPTION = "threads that grow a tree"
-LINES = {str(count): 'params["num_threads"] = %d' % count for count in range(1, threads.MOST + 1)}
+LINES = threads.counted_lines('params["num_threads"] = %d')
 # What it may be called in parameters, most wanted first.
 NAMES = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
-
-
-def values(seen):
-    return threads.own_values(seen)
+values = threads.own_values
 
 
 def install(value, lightgbm):

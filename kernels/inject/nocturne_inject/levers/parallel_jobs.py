@@ -13,8 +13,7 @@ NAME = "parallel_jobs"
 FRAMEWORK = "sklearn"
 CHANGES = "nothing"
 DESCRIPTION = "trees, folds or candidates that are fitted at the same time"
-LINES = {str(count): "# n_jobs=%d where an estimator, a search or a validation is made that has it" % count
-         for count in range(2, threads.MOST + 1)}
+LINES = threads.counted_lines("# n_jobs=%d where an estimator, a search or a validation is made that has it", fewest=2)
 
 
 def values(seen):

@@ -8,7 +8,14 @@ FRAMEWORK = "pytorch"
 CHANGES = "rounding"
 DESCRIPTION = "threads that share one operation on the CPU"
 MOST = 512
-LINES = {str(count): "torch.set_num_threads(%d)" % count for count in range(1, MOST + 1)}
+
+
+def counted_lines(text, fewest=1):
+    """{count: `text` with it}, of a lever whose values are counts."""
+    return {str(count): text % count for count in range(fewest, MOST + 1)}
+
+
+LINES = counted_lines("torch.set_num_threads(%d)")
 
 
 def values(seen):

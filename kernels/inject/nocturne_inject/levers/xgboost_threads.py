@@ -8,11 +8,8 @@ NAME = "xgboost_threads"
 FRAMEWORK = "xgboost"
 CHANGES = "rounding"
 DESCRIPTION = "threads that grow a tree"
-LINES = {str(count): 'params["nthread"] = %d' % count for count in range(1, threads.MOST + 1)}
-
-
-def values(seen):
-    return threads.own_values(seen)
+LINES = threads.counted_lines('params["nthread"] = %d')
+values = threads.own_values
 
 
 def install(value, xgboost):
